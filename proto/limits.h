@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Every limit of the contract in one place, so that client, daemon and tests
+// agree. Exceeding one is always an error that names the field and the limit.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace kiln::limits {
+
+// The version of the wire contract this build speaks, and the oldest it still
+// understands (kiln/v1/kiln.proto: Handshake).
+inline constexpr uint32_t kProtocolVersion = 1;
+inline constexpr uint32_t kOldestProtocolVersion = 1;
+
+// gRPC refuses messages over 4 MiB on the receiving side (KNOWN_FAULTS 17).
+// Blobs therefore travel in pieces far below it.
+inline constexpr size_t kMaxMessageBytes = 4u << 20;
+inline constexpr size_t kChunkBytes = 256u << 10;
+
+// gRPC loses the real status once its text passes about 8 KiB.
+inline constexpr size_t kStatusTextBytes = 1024;
+
+// Compiler output kept per failure; the rest is counted.
+inline constexpr size_t kDiagnosticLines = 200;
+inline constexpr size_t kDiagnosticBytes = 64u << 10;
+
+// One program: its description and all its sources together.
+inline constexpr size_t kProgramBytes = 32u << 20;
+inline constexpr uint32_t kProgramFiles = 4096;
+inline constexpr uint32_t kNameBytes = 256;
+
+// One include chain; a longer one is a cycle or a mistake (KNOWN_FAULTS 12).
+inline constexpr size_t kIncludeDepth = 64;
+inline constexpr size_t kIncludeCount = 10000;
+inline constexpr size_t kExpandedBytes = 64u << 20;
+
+// One module after the front end (KNOWN_FAULTS 37).
+inline constexpr size_t kModuleBytes = 16u << 20;
+// One pipeline-cache blob.
+inline constexpr size_t kBlobBytes = 64u << 20;
+
+inline constexpr uint32_t kFeatureBits = 32;
+inline constexpr uint32_t kOverrides = 64;
+inline constexpr uint32_t kRequestsPerBatch = 1024;
+inline constexpr uint32_t kListPageSize = 500;
+
+// Jobs waiting for a worker, over all targets. One entry is under 1 KiB; past
+// the limit a request is refused, not queued.
+inline constexpr size_t kQueuedJobs = 100000;
+
+// `sun_path` of a Unix socket holds 108 bytes with its terminator.
+inline constexpr size_t kSocketPathBytes = 107;
+
+}  // namespace kiln::limits

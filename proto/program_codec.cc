@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Program <-> canonical bytes. The grammar is in storage/FORMAT.md.
+
+#include <fmt/format.h>
+
+#include "proto/canonical.h"
+#include "proto/limits.h"
+#include "proto/program.h"
+#include "proto/status_macros.h"
+
+namespace kiln {
+namespace {
+
+// "KPR" and the format version. A change of layout takes a new version: old
+// programs keep their id, since an id names these bytes.
+constexpr uint32_t kProgramMagic = 0x0152504B;
+constexpr uint32_t kMaxSmallList = 256;
+
+void WriteConstants(CanonicalWriter& out,
+                    const std::vector<Constant>& constants) {
+  out.Sequence(constants, [&](const Constant& constant) {
+    out.U32(constant.id);
+    out.U32(constant.value);
+  });
+}
+
+std::vector<Constant> ReadConstants(CanonicalReader& in) {
+  std::vector<Constant> constants;
+  in.Sequence(kMaxSmallList, [&] {
+    const uint32_t id = in.U32();
+    constants.push_back({id, in.U32()});
+  });
+  return constants;
+}
+
+void WriteAxisValue(CanonicalWriter& out, const AxisValue& value) {
+  out.Text(value.name);
+  WriteConstants(out, value.constants);
+  out.Sequence(value.state, [&](const StateSetting& setting) {
+    out.Text(setting.name);
+    out.Text(setting.value);
+  });
+}
+
+AxisValue ReadAxisValue(CanonicalReader& in) {
+  AxisValue value;
+  value.name = in.Text();
+  value.constants = ReadConstants(in);
+  in.Sequence(kMaxSmallList, [&] {
+    std::string name = in.Text();
+    value.state.push_back({std::move(name), in.Text()});
+  });
+  return value;
+}
+
+void WriteStages(CanonicalWriter& out, const std::vector<Stage>& stages) {
+  out.Sequence(stages,
+               [&](Stage stage) { out.U8(static_cast<uint8_t>(stage)); });
+}
+
+std::vector<Stage> ReadStages(CanonicalReader& in) {
+  std::vector<Stage> stages;
+  in.Sequence(kMaxSmallList,
+              [&] { stages.push_back(static_cast<Stage>(in.U8())); });
+  return stages;
+}
+
+void WriteSkeleton(CanonicalWriter& out, const PipelineSkeleton& skeleton) {
+  out.Text(skeleton.topology);
+  out.Sequence(skeleton.color_formats,
+               [&](const std::string& format) { out.Text(format); });
+  out.Text(skeleton.depth_format);
+  out.U32(skeleton.samples);
+  out.Sequence(skeleton.vertex_bindings, [&](const VertexBinding& binding) {
+    out.U32(binding.binding);
+    out.U32(binding.stride_bytes);
+    out.U8(binding.per_instance ? 1 : 0);
+  });
+  out.Sequence(skeleton.vertex_attributes,
+               [&](const VertexAttribute& attribute) {
+                 out.U32(attribute.location);
+                 out.U32(attribute.binding);
+                 out.Text(attribute.format);
+                 out.U32(attribute.offset_bytes);
+               });
+  out.Sequence(skeleton.descriptors, [&](const Descriptor& descriptor) {
+    out.U32(descriptor.set);
+    out.U32(descriptor.binding);
+    out.Text(descriptor.type);
+    out.U32(descriptor.count);
+    WriteStages(out, descriptor.stages);
+  });
+  out.U32(skeleton.push_constant_bytes);
+  WriteStages(out, skeleton.push_constant_stages);
+}
+
+PipelineSkeleton ReadSkeleton(CanonicalReader& in) {
+  PipelineSkeleton skeleton;
+  skeleton.topology = in.Text();
+  in.Sequence(kMaxSmallList,
+              [&] { skeleton.color_formats.push_back(in.Text()); });
+  skeleton.depth_format = in.Text();
+  skeleton.samples = in.U32();
+  in.Sequence(kMaxSmallList, [&] {
+    VertexBinding& binding = skeleton.vertex_bindings.emplace_back();
+    binding.binding = in.U32();
+    binding.stride_bytes = in.U32();
+    binding.per_instance = in.U8() != 0;
+  });
+  in.Sequence(kMaxSmallList, [&] {
+    VertexAttribute& attribute = skeleton.vertex_attributes.emplace_back();
+    attribute.location = in.U32();
+    attribute.binding = in.U32();
+    attribute.format = in.Text();
+    attribute.offset_bytes = in.U32();
+  });
+  in.Sequence(kMaxSmallList, [&] {
+    Descriptor& descriptor = skeleton.descriptors.emplace_back();
+    descriptor.set = in.U32();
+    descriptor.binding = in.U32();
+    descriptor.type = in.Text();
+    descriptor.count = in.U32();
+    descriptor.stages = ReadStages(in);
+  });
+  skeleton.push_constant_bytes = in.U32();
+  skeleton.push_constant_stages = ReadStages(in);
+  return skeleton;
+}
+
+void WriteSchema(CanonicalWriter& out, const Program& program) {
+  out.U32(program.features_constant_id);
+  out.Sequence(program.features, [&](const FeatureBit& feature) {
+    out.U32(feature.bit);
+    out.Text(feature.name);
+    out.U8(static_cast<uint8_t>(feature.owner));
+  });
+  out.Sequence(program.kinds, [&](const Kind& kind) {
+    WriteAxisValue(out, kind.value);
+    out.U8(kind.uses_backdrop ? 1 : 0);
+    out.U8(kind.uses_blend ? 1 : 0);
+  });
+  auto write_value = [&](const AxisValue& value) {
+    WriteAxisValue(out, value);
+  };
+  out.Sequence(program.backdrops, write_value);
+  out.Sequence(program.blends, write_value);
+  out.Sequence(program.overrides, [&](const Override& entry) {
+    out.Text(entry.name);
+    out.U32(entry.constant_id);
+    out.U8(static_cast<uint8_t>(entry.type));
+    out.U32(entry.default_value);
+  });
+}
+
+void ReadSchema(CanonicalReader& in, Program& program) {
+  program.features_constant_id = in.U32();
+  in.Sequence(limits::kFeatureBits, [&] {
+    FeatureBit& feature = program.features.emplace_back();
+    feature.bit = in.U32();
+    feature.name = in.Text();
+    feature.owner = static_cast<FeatureOwner>(in.U8());
+  });
+  in.Sequence(kMaxSmallList, [&] {
+    Kind& kind = program.kinds.emplace_back();
+    kind.value = ReadAxisValue(in);
+    kind.uses_backdrop = in.U8() != 0;
+    kind.uses_blend = in.U8() != 0;
+  });
+  in.Sequence(kMaxSmallList,
+              [&] { program.backdrops.push_back(ReadAxisValue(in)); });
+  in.Sequence(kMaxSmallList,
+              [&] { program.blends.push_back(ReadAxisValue(in)); });
+  in.Sequence(limits::kOverrides, [&] {
+    Override& entry = program.overrides.emplace_back();
+    entry.name = in.Text();
+    entry.constant_id = in.U32();
+    entry.type = static_cast<ConstantType>(in.U8());
+    entry.default_value = in.U32();
+  });
+}
+
+}  // namespace
+
+Bytes EncodeProgram(const Program& program) {
+  CanonicalWriter out;
+  out.U32(kProgramMagic);
+  out.Text(program.name);
+  out.Sequence(program.stages, [&](const StageSource& source) {
+    out.U8(static_cast<uint8_t>(source.stage));
+    out.Text(source.path);
+  });
+  out.Sequence(program.defines, [&](const Define& define) {
+    out.Text(define.name);
+    out.Text(define.value);
+  });
+  WriteSchema(out, program);
+  WriteSkeleton(out, program.pipeline);
+  out.Sequence(program.files, [&](const SourceFile& file) {
+    out.Text(file.path);
+    out.Text(file.text);
+  });
+  return std::move(out).Take();
+}
+
+absl::StatusOr<Program> DecodeProgram(ByteView bytes) {
+  CanonicalReader in(bytes);
+  if (const uint32_t magic = in.U32(); magic != kProgramMagic) {
+    return absl::InvalidArgumentError(fmt::format(
+        "program: magic is {:#x}, not {:#x}", magic, kProgramMagic));
+  }
+  Program program;
+  program.name = in.Text();
+  in.Sequence(kMaxSmallList, [&] {
+    StageSource& source = program.stages.emplace_back();
+    source.stage = static_cast<Stage>(in.U8());
+    source.path = in.Text();
+  });
+  in.Sequence(limits::kProgramFiles, [&] {
+    std::string name = in.Text();
+    program.defines.push_back({std::move(name), in.Text()});
+  });
+  ReadSchema(in, program);
+  program.pipeline = ReadSkeleton(in);
+  in.Sequence(limits::kProgramFiles, [&] {
+    std::string path = in.Text();
+    program.files.push_back({std::move(path), in.Text()});
+  });
+  KILN_RETURN_IF_ERROR(in.Finish("program"));
+  KILN_RETURN_IF_ERROR(program.Validate());
+  return program;
+}
+
+}  // namespace kiln

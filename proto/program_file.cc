@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/program_file.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <initializer_list>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include "proto/limits.h"
+#include "proto/status_macros.h"
+#include "proto/text.h"
+
+namespace kiln {
+namespace {
+
+constexpr int64_t kFormat = 1;
+
+// Reads one TOML table into fields, remembering the first fault. A key nobody
+// asked for is a fault too: a typo must not silently do nothing.
+class TableReader {
+ public:
+  TableReader(const toml::table& table, std::string where, absl::Status& status)
+      : table_(table), where_(std::move(where)), status_(status) {}
+
+  void Keys(std::initializer_list<std::string_view> known) {
+    for (const auto& [key, node] : table_) {
+      if (std::ranges::find(known, key.str()) == known.end()) {
+        Fail(node, fmt::format("unknown key '{}'", ToValidUtf8(key.str())));
+      }
+    }
+  }
+
+  std::string Text(std::string_view key, bool required = true,
+                   std::string fallback = "") {
+    const toml::node* node = Find(key, required);
+    if (node == nullptr) {
+      return fallback;
+    }
+    if (auto value = node->value_exact<std::string>()) {
+      return *value;
+    }
+    Fail(*node, fmt::format("'{}' is not a string", key));
+    return fallback;
+  }
+
+  uint32_t U32(std::string_view key, bool required = true,
+               uint32_t fallback = 0) {
+    const toml::node* node = Find(key, required);
+    if (node == nullptr) {
+      return fallback;
+    }
+    const auto value = node->value_exact<int64_t>();
+    if (!value || *value < 0 || *value > UINT32_MAX) {
+      Fail(*node, fmt::format("'{}' is not an unsigned 32-bit number", key));
+      return fallback;
+    }
+    return static_cast<uint32_t>(*value);
+  }
+
+  bool Bool(std::string_view key, bool fallback) {
+    const toml::node* node = Find(key, false);
+    return node == nullptr ? fallback : node->value_or(fallback);
+  }
+
+  std::vector<std::string> Texts(std::string_view key, bool required) {
+    std::vector<std::string> texts;
+    const toml::node* node = Find(key, required);
+    if (node == nullptr) {
+      return texts;
+    }
+    const toml::array* array = node->as_array();
+    if (array == nullptr) {
+      Fail(*node, fmt::format("'{}' is not a list of strings", key));
+      return texts;
+    }
+    for (const toml::node& element : *array) {
+      if (auto value = element.value_exact<std::string>()) {
+        texts.push_back(*value);
+      } else {
+        Fail(element,
+             fmt::format("'{}' holds something that is not a string", key));
+      }
+    }
+    return texts;
+  }
+
+  // Calls `each(reader)` for every table of the array of tables `key`.
+  template <typename Each>
+  void Tables(std::string_view key, Each each) {
+    const toml::node* node = Find(key, false);
+    if (node == nullptr) {
+      return;
+    }
+    const toml::array* array = node->as_array();
+    if (array == nullptr) {
+      Fail(*node, fmt::format("'{}' is not an array of tables", key));
+      return;
+    }
+    for (const toml::node& element : *array) {
+      if (const toml::table* table = element.as_table()) {
+        TableReader reader(
+            *table, fmt::format("{}[{}]", key, element.source().begin.line),
+            status_);
+        each(reader);
+      } else {
+        Fail(element,
+             fmt::format("'{}' holds something that is not a table", key));
+      }
+    }
+  }
+
+  // Calls `each(reader)` for the table `key`, if it is there.
+  template <typename Each>
+  void Table(std::string_view key, bool required, Each each) {
+    const toml::node* node = Find(key, required);
+    if (node == nullptr) {
+      return;
+    }
+    if (const toml::table* table = node->as_table()) {
+      TableReader reader(*table, std::string(key), status_);
+      each(reader);
+    } else {
+      Fail(*node, fmt::format("'{}' is not a table", key));
+    }
+  }
+
+  // Calls `each(key, node)` for every entry.
+  template <typename Each>
+  void Entries(Each each) {
+    for (const auto& [key, node] : table_) {
+      each(std::string(key.str()), node);
+    }
+  }
+
+  void Fail(const toml::node& node, std::string_view why) {
+    if (status_.ok()) {
+      status_ = absl::InvalidArgumentError(fmt::format(
+          "line {}: [{}] {}", node.source().begin.line, where_, why));
+    }
+  }
+
+ private:
+  const toml::node* Find(std::string_view key, bool required) {
+    const toml::node* node = table_.get(key);
+    if (node == nullptr && required) {
+      Fail(table_, fmt::format("'{}' is missing", key));
+    }
+    return node;
+  }
+
+  const toml::table& table_;
+  std::string where_;
+  absl::Status& status_;
+};
+
+std::string StateText(const toml::node& node) {
+  if (auto flag = node.value_exact<bool>()) {
+    return *flag ? "true" : "false";
+  }
+  if (auto number = node.value_exact<int64_t>()) {
+    return std::to_string(*number);
+  }
+  return node.value_or(std::string());
+}
+
+AxisValue ReadAxisValue(TableReader& reader) {
+  AxisValue value;
+  value.name = reader.Text("name");
+  reader.Table("constants", false, [&](TableReader& constants) {
+    constants.Entries([&](const std::string& key, const toml::node& node) {
+      Constant constant;
+      auto [end, error] =
+          std::from_chars(key.data(), key.data() + key.size(), constant.id);
+      const auto number = node.value_exact<int64_t>();
+      if (error != std::errc() || end != key.data() + key.size() || !number ||
+          *number < 0 || *number > UINT32_MAX) {
+        constants.Fail(
+            node,
+            fmt::format("constant '{}' is not <id> = <unsigned number>", key));
+        return;
+      }
+      constant.value = static_cast<uint32_t>(*number);
+      value.constants.push_back(constant);
+    });
+  });
+  reader.Table("state", false, [&](TableReader& state) {
+    state.Entries([&](const std::string& key, const toml::node& node) {
+      value.state.push_back({key, StateText(node)});
+    });
+  });
+  return value;
+}
+
+Kind ReadKind(TableReader& reader) {
+  reader.Keys({"name", "axes", "constants", "state"});
+  Kind kind;
+  kind.value = ReadAxisValue(reader);
+  for (const std::string& axis : reader.Texts("axes", false)) {
+    kind.uses_backdrop |= axis == "backdrop";
+    kind.uses_blend |= axis == "blend";
+    if (axis != "backdrop" && axis != "blend") {
+      reader.Fail(toml::table(), fmt::format("kind {}: unknown axis '{}'",
+                                             kind.value.name, axis));
+    }
+  }
+  return kind;
+}
+
+FeatureBit ReadFeature(TableReader& reader) {
+  reader.Keys({"bit", "name", "owner"});
+  FeatureBit feature{reader.U32("bit"), reader.Text("name"),
+                     FeatureOwner::kMaterial};
+  const std::string owner = reader.Text("owner");
+  if (owner == "frame") {
+    feature.owner = FeatureOwner::kFrame;
+  } else if (owner == "both") {
+    feature.owner = FeatureOwner::kBoth;
+  } else if (owner != "material") {
+    reader.Fail(
+        toml::table(),
+        fmt::format("feature {}: owner '{}' is not material, frame or both",
+                    feature.name, owner));
+  }
+  return feature;
+}
+
+Override ReadOverride(TableReader& reader) {
+  reader.Keys({"name", "constant_id", "type", "default"});
+  Override entry{reader.Text("name"), reader.U32("constant_id"),
+                 ConstantType::kUint, reader.U32("default", false)};
+  const std::string type = reader.Text("type", false, "uint");
+  constexpr std::pair<std::string_view, ConstantType> kTypes[] = {
+      {"bool", ConstantType::kBool},
+      {"int", ConstantType::kInt},
+      {"uint", ConstantType::kUint},
+      {"float", ConstantType::kFloat}};
+  auto found = std::ranges::find(kTypes, type,
+                                 [](const auto& pair) { return pair.first; });
+  if (found == std::end(kTypes)) {
+    reader.Fail(
+        toml::table(),
+        fmt::format("override {}: type '{}' is not bool, int, uint or float",
+                    entry.name, type));
+  } else {
+    entry.type = found->second;
+  }
+  return entry;
+}
+
+std::vector<Stage> ReadStageList(TableReader& reader) {
+  std::vector<Stage> stages;
+  for (const std::string& name : reader.Texts("stages", true)) {
+    if (auto stage = StageFromName(name); stage.ok()) {
+      stages.push_back(*stage);
+    } else {
+      reader.Fail(toml::table(), stage.status().message().data());
+    }
+  }
+  return stages;
+}
+
+void ReadSkeleton(TableReader& root, PipelineSkeleton& skeleton) {
+  root.Table("pipeline", false, [&](TableReader& reader) {
+    reader.Keys({"topology", "color_formats", "depth_format", "samples"});
+    skeleton.topology = reader.Text("topology", false, skeleton.topology);
+    skeleton.color_formats = reader.Texts("color_formats", false);
+    skeleton.depth_format = reader.Text("depth_format", false);
+    skeleton.samples = reader.U32("samples", false, 1);
+  });
+  root.Tables("vertex_binding", [&](TableReader& reader) {
+    reader.Keys({"binding", "stride", "per_instance"});
+    skeleton.vertex_bindings.push_back({reader.U32("binding"),
+                                        reader.U32("stride"),
+                                        reader.Bool("per_instance", false)});
+  });
+  root.Tables("vertex_attribute", [&](TableReader& reader) {
+    reader.Keys({"location", "binding", "format", "offset"});
+    skeleton.vertex_attributes.push_back(
+        {reader.U32("location"), reader.U32("binding"), reader.Text("format"),
+         reader.U32("offset")});
+  });
+  root.Tables("descriptor", [&](TableReader& reader) {
+    reader.Keys({"set", "binding", "type", "count", "stages"});
+    skeleton.descriptors.push_back(
+        {reader.U32("set"), reader.U32("binding"), reader.Text("type"),
+         reader.U32("count", false, 1), ReadStageList(reader)});
+  });
+  root.Table("push_constants", false, [&](TableReader& reader) {
+    reader.Keys({"bytes", "stages"});
+    skeleton.push_constant_bytes = reader.U32("bytes");
+    skeleton.push_constant_stages = ReadStageList(reader);
+  });
+}
+
+void ReadSchema(TableReader& root, Program& program) {
+  root.Table("stages", true, [&](TableReader& reader) {
+    reader.Entries([&](const std::string& key, const toml::node& node) {
+      if (auto stage = StageFromName(key); stage.ok()) {
+        program.stages.push_back({*stage, node.value_or(std::string())});
+      } else {
+        reader.Fail(node, fmt::format("unknown stage '{}'", ToValidUtf8(key)));
+      }
+    });
+  });
+  std::ranges::sort(program.stages, {}, &StageSource::stage);
+  root.Table("defines", false, [&](TableReader& reader) {
+    reader.Entries([&](const std::string& key, const toml::node& node) {
+      program.defines.push_back({key, StateText(node)});
+    });
+  });
+  root.Table("features", false, [&](TableReader& reader) {
+    reader.Keys({"constant_id", "bit"});
+    program.features_constant_id = reader.U32("constant_id");
+    reader.Tables("bit", [&](TableReader& bit) {
+      program.features.push_back(ReadFeature(bit));
+    });
+  });
+  root.Tables("kind", [&](TableReader& reader) {
+    program.kinds.push_back(ReadKind(reader));
+  });
+  auto read_axis = [](std::vector<AxisValue>& values) {
+    return [&values](TableReader& reader) {
+      reader.Keys({"name", "constants", "state"});
+      values.push_back(ReadAxisValue(reader));
+    };
+  };
+  root.Tables("backdrop", read_axis(program.backdrops));
+  root.Tables("blend", read_axis(program.blends));
+  root.Tables("override", [&](TableReader& reader) {
+    program.overrides.push_back(ReadOverride(reader));
+  });
+  // A program without an axis has one unnamed choice on it.
+  if (program.backdrops.empty()) {
+    program.backdrops.push_back({"none", {}, {}});
+  }
+  if (program.blends.empty()) {
+    program.blends.push_back({"none", {}, {}});
+  }
+}
+
+absl::StatusOr<std::string> ReadWholeFile(const std::filesystem::path& path,
+                                          size_t limit) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) {
+    return absl::NotFoundError(
+        fmt::format("no file '{}'", ToValidUtf8(path.string())));
+  }
+  if (const auto size = std::filesystem::file_size(path, error);
+      error || size > limit) {
+    return absl::InvalidArgumentError(
+        fmt::format("file '{}' is over {} bytes or unreadable",
+                    ToValidUtf8(path.string()), limit));
+  }
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in || !text) {
+    return absl::PermissionDeniedError(
+        fmt::format("cannot read '{}'", ToValidUtf8(path.string())));
+  }
+  return std::move(text).str();
+}
+
+absl::Status ReadSources(const std::filesystem::path& folder,
+                         const std::vector<std::string>& names,
+                         Program& program) {
+  std::error_code error;
+  const auto root = std::filesystem::canonical(folder, error);
+  for (const std::string& name : names) {
+    const auto file = std::filesystem::weakly_canonical(root / name, error);
+    const auto relative = file.lexically_relative(root);
+    if (error || relative.empty() || *relative.begin() == "..") {
+      return absl::InvalidArgumentError(fmt::format(
+          "source '{}' lies outside the program's folder", ToValidUtf8(name)));
+    }
+    KILN_ASSIGN_OR_RETURN(std::string text,
+                          ReadWholeFile(file, limits::kProgramBytes));
+    program.files.push_back({name, std::move(text)});
+  }
+  std::ranges::sort(program.files, {}, &SourceFile::path);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Program> ReadProgram(const std::filesystem::path& file) {
+  KILN_ASSIGN_OR_RETURN(std::string text,
+                        ReadWholeFile(file, limits::kProgramBytes));
+  toml::table table;
+  try {  // toml++ has no error-code interface unless exceptions are off
+    table = toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    return absl::InvalidArgumentError(
+        fmt::format("line {}: {}", error.source().begin.line,
+                    ToValidUtf8(error.description())));
+  }
+  absl::Status status;
+  TableReader root(table, "program", status);
+  root.Keys({"format", "name", "sources", "stages", "defines", "features",
+             "kind", "backdrop", "blend", "override", "pipeline",
+             "vertex_binding", "vertex_attribute", "descriptor",
+             "push_constants"});
+  if (const uint32_t format = root.U32("format");
+      status.ok() && format != kFormat) {
+    return absl::InvalidArgumentError(fmt::format(
+        "format is {}; this version reads format {}", format, kFormat));
+  }
+  Program program;
+  program.name = root.Text("name");
+  ReadSchema(root, program);
+  ReadSkeleton(root, program.pipeline);
+  const std::vector<std::string> sources = root.Texts("sources", true);
+  KILN_RETURN_IF_ERROR(status);
+  KILN_RETURN_IF_ERROR(ReadSources(
+      file.parent_path().empty() ? "." : file.parent_path(), sources, program));
+  KILN_RETURN_IF_ERROR(program.Validate());
+  return program;
+}
+
+}  // namespace
+
+absl::StatusOr<Program> LoadProgramFile(const std::filesystem::path& file) {
+  absl::StatusOr<Program> program = ReadProgram(file);
+  if (!program.ok()) {
+    return absl::Status(
+        program.status().code(),
+        fmt::format("{}: {}", ToValidUtf8(file.string()),
+                    std::string_view(program.status().message().data(),
+                                     program.status().message().size())));
+  }
+  return program;
+}
+
+}  // namespace kiln

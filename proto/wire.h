@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The only mapping between wire messages and the contract's types, and between
+// absl and gRPC statuses. Everything that goes out is made valid UTF-8 here.
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/artifact.h"
+#include "proto/target.h"
+#include "proto/variant_key.h"
+
+namespace grpc {
+class Status;
+}  // namespace grpc
+
+namespace kiln::v1 {
+class Completion;
+class Target;
+class Variant;
+class VariantRequest;
+}  // namespace kiln::v1
+
+namespace kiln::wire {
+
+// Text is shortened to limits::kStatusTextBytes.
+grpc::Status ToGrpc(const absl::Status& status);
+absl::Status FromGrpc(const grpc::Status& status);
+
+// Errors: InvalidArgument when the program id is not a digest.
+absl::StatusOr<VariantKey> KeyFromWire(const v1::VariantRequest& request);
+void KeyToWire(const VariantKey& key, v1::VariantRequest* request);
+
+// `label` is KeyLabel's. The artifact's blob may have been left out when
+// `blob_bytes` is given.
+void VariantToWire(const Artifact& artifact, std::string_view label,
+                   uint64_t blob_bytes, v1::Variant* variant);
+
+void TargetToWire(std::string_view spec, const TargetIdentity& identity,
+                  v1::Target* target);
+
+}  // namespace kiln::wire

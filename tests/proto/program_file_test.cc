@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/program_file.h"
+
+#include <sys/stat.h>
+
+#include <fstream>
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "proto/variant_key.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/temp_dir.h"
+
+namespace kiln {
+namespace {
+
+using testing::StatusIs;
+using testing::TempDir;
+
+constexpr char kMinimal[] = R"(format = 1
+name = "tiny"
+sources = ["a.vert"]
+[stages]
+vertex = "a.vert"
+[[kind]]
+name = "only"
+)";
+
+class ProgramFileTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<Program> Load(const std::string& toml) {
+    std::ofstream(folder_.path() / "a.vert") << "void main() {}\n";
+    std::ofstream(folder_.path() / "p.program.toml") << toml;
+    return LoadProgramFile(folder_.path() / "p.program.toml");
+  }
+
+  TempDir folder_;
+};
+
+TEST_F(ProgramFileTest, MinimalProgramHasOneChoiceOnEveryAxis) {
+  ASSERT_OK_AND_ASSIGN(const Program program, Load(kMinimal));
+  EXPECT_EQ(WholeKeys(program, Digest()).size(), 1u);
+  EXPECT_EQ(program.files.size(), 1u);
+}
+
+TEST_F(ProgramFileTest,
+       SceneProgramDeclaresTheSeventeenBitsOfTheSpecification) {
+  ASSERT_OK_AND_ASSIGN(
+      const Program program,
+      LoadProgramFile(KILN_SOURCE_DIR "/shaders/scene/scene.program.toml"));
+  const std::vector<std::string> names = {
+      "Detail",      "Decals",    "Height",       "Stochastic",
+      "Lightmap",    "BlendMask", "ProbeVolume",  "Reflections",
+      "VoxelLight",  "Water",     "SunShadows",   "ScreenOcclusion",
+      "DebugViews",  "Cutaway",   "PlayerShadow", "ProbeBlend",
+      "ProbeLattice"};
+  ASSERT_EQ(program.features.size(), names.size());
+  for (uint32_t bit = 0; bit < names.size(); ++bit) {
+    EXPECT_EQ(program.features[bit].bit, bit);
+    EXPECT_EQ(program.features[bit].name, names[bit]);
+  }
+  EXPECT_EQ(program.features_constant_id, 2u);
+  for (const char* kind : {"opaque", "blended", "depth"}) {
+    EXPECT_NE(program.FindKind(kind), nullptr) << kind;
+  }
+}
+
+TEST_F(ProgramFileTest, EveryMistakeIsRefusedWithItsLineAndName) {
+  struct Case {
+    std::string toml;
+    std::string named;
+  };
+
+  const std::string minimal = kMinimal;
+  const std::vector<Case> cases = {
+      {"format = 2\n" + minimal.substr(11), "format is 2"},
+      {minimal + "colour = 1\n", "unknown key 'colour'"},
+      {"nmae = \"x\"\n" + minimal, "unknown key 'nmae'"},
+      {minimal + "axes = [\"fog\"]\n", "unknown axis 'fog'"},
+      {minimal + "constants = { x = 1 }\n", "constant 'x'"},
+      {minimal + "[features]\nconstant_id = -1\n", "'constant_id' is not"},
+      {minimal + "[features]\nconstant_id = 2\n[[features.bit]]\nbit = 0\nname "
+                 "= \"A\"\nowner = "
+                 "\"nobody\"\n",
+       "owner 'nobody'"},
+      {minimal + "[[descriptor]]\nset = 0\nbinding = 0\ntype = \"x\"\nstages = "
+                 "[\"pixel\"]\n",
+       "unknown stage 'pixel'"},
+      {minimal +
+           "[[override]]\nname = \"A\"\nconstant_id = 1\ntype = \"half\"\n",
+       "type 'half'"},
+      {"format = 1\nname = \"tiny\"\nsources = [\"b.vert\"]\n[stages]\nvertex "
+       "= "
+       "\"b.vert\"\n[[kind]]\nname = \"k\"\n",
+       "b.vert"},
+      {"this is not toml", "line 1"},
+  };
+  for (const Case& entry : cases) {
+    const auto program = Load(entry.toml);
+    EXPECT_FALSE(program.ok()) << entry.toml;
+    EXPECT_THAT(std::string(program.status().message()),
+                ::testing::HasSubstr(entry.named));
+    EXPECT_THAT(std::string(program.status().message()),
+                ::testing::HasSubstr("p.program.toml"));
+  }
+}
+
+// KNOWN_FAULTS 25: nothing outside the program's folder is read, by ".." or
+// through a symbolic link.
+TEST_F(ProgramFileTest, SourcesOutsideTheFolderAreRefused) {
+  TempDir outside;
+  std::ofstream(outside.path() / "secret") << "hunter2";
+  std::filesystem::create_symlink(outside.path() / "secret",
+                                  folder_.path() / "link.vert");
+  const std::string above =
+      "../" + outside.path().filename().string() + "/secret";
+  for (const std::string& name :
+       {std::string("link.vert"), above, std::string("/etc/passwd")}) {
+    const auto program =
+        Load("format = 1\nname = \"tiny\"\nsources = [\"" + name +
+             "\"]\n[stages]\nvertex = \"a.vert\"\n[[kind]]\nname = \"k\"\n");
+    EXPECT_THAT(program,
+                StatusIs(absl::StatusCode::kInvalidArgument, "outside"))
+        << name;
+  }
+}
+
+TEST_F(ProgramFileTest,
+       FolderOrFifoInPlaceOfASourceIsRefusedAndNeverWaitedFor) {
+  std::filesystem::create_directory(folder_.path() / "folder.vert");
+  ASSERT_EQ(mkfifo((folder_.path() / "fifo.vert").c_str(), 0600), 0);
+  for (const std::string name : {"folder.vert", "fifo.vert"}) {
+    const auto program =
+        Load("format = 1\nname = \"tiny\"\nsources = [\"" + name +
+             "\"]\n[stages]\nvertex = \"a.vert\"\n[[kind]]\nname = \"k\"\n");
+    EXPECT_THAT(program, StatusIs(absl::StatusCode::kNotFound, name));
+  }
+}
+
+TEST_F(ProgramFileTest, MissingProgramFileIsNamed) {
+  EXPECT_THAT(LoadProgramFile("/no/such.program.toml"),
+              StatusIs(absl::StatusCode::kNotFound, "/no/such.program.toml"));
+}
+
+}  // namespace
+}  // namespace kiln
