@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/storage/store_fixture.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include <rocksdb/db.h>
+#include <rocksdb/options.h>
+
+#include "tests/support/status_matchers.h"
+
+namespace kiln::storage {
+
+Digest DigestOf(std::string_view text) {
+  return Digest::Of(AsBytes(text));
+}
+
+Module SampleModule(std::string_view text) {
+  return {DigestOf(text), ToBytes(AsBytes(text))};
+}
+
+VariantKey SampleKey(uint32_t features) {
+  VariantKey key;
+  key.program = DigestOf("program");
+  key.kind = "opaque";
+  key.backdrop = "none";
+  key.blend = "alpha";
+  key.features = features;
+  return key;
+}
+
+Artifact SampleArtifact(uint32_t features, size_t blob_bytes) {
+  Artifact artifact;
+  artifact.target = DigestOf("target");
+  artifact.key = SampleKey(features);
+  artifact.modules = {{Stage::kVertex, DigestOf("vertex")}};
+  artifact.constants = {{2, features}};
+  for (size_t i = 0; i < blob_bytes; ++i) {
+    artifact.blob.push_back(static_cast<std::byte>(i * 31 + features));
+  }
+  artifact.proof = Proof::kProven;
+  artifact.compile_us = 8900;
+  artifact.cost.registers = 32;
+  artifact.cost.code_bytes = 4096;
+  artifact.statistics = {{"Fragment Shader", "VGPRs", 32}};
+  artifact.provenance = "shaderc 2023.2; Mesa 22.3.6";
+  return artifact;
+}
+
+void EditRaw(const std::filesystem::path& folder, const std::string& family,
+             const RawEdit& edit) {
+  rocksdb::Options options;
+  std::vector<std::string> names;
+  ASSERT_TRUE(
+      rocksdb::DB::ListColumnFamilies(options, folder.string(), &names).ok());
+  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+  for (const std::string& name : names) {
+    descriptors.emplace_back(name, rocksdb::ColumnFamilyOptions());
+  }
+  rocksdb::DB* raw = nullptr;
+  std::vector<rocksdb::ColumnFamilyHandle*> columns;
+  ASSERT_TRUE(
+      rocksdb::DB::Open(options, folder.string(), descriptors, &columns, &raw)
+          .ok());
+  const std::unique_ptr<rocksdb::DB> db(raw);
+  auto found =
+      std::ranges::find_if(columns, [&](rocksdb::ColumnFamilyHandle* column) {
+        return column->GetName() == family;
+      });
+  if (found == columns.end()) {
+    rocksdb::ColumnFamilyHandle* column = nullptr;
+    ASSERT_TRUE(db->CreateColumnFamily({}, family, &column).ok());
+    found = columns.insert(columns.end(), column);
+  }
+  edit(*db, *found);
+  for (rocksdb::ColumnFamilyHandle* column : columns) {
+    db->DestroyColumnFamilyHandle(column);
+  }
+}
+
+void FlipBit(const std::filesystem::path& folder, const std::string& family,
+             const std::string& row, size_t from_end) {
+  EditRaw(folder, family,
+          [&](rocksdb::DB& db, rocksdb::ColumnFamilyHandle* column) {
+            std::string value;
+            ASSERT_TRUE(db.Get({}, column, row, &value).ok());
+            ASSERT_GT(value.size(), from_end);
+            value[value.size() - 1 - from_end] ^= 0x10;
+            ASSERT_TRUE(db.Put({}, column, row, value).ok());
+          });
+}
+
+std::vector<std::filesystem::path> FilesNamed(
+    const std::filesystem::path& folder, std::string_view ending) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().string().ends_with(ending)) {
+      files.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+std::string ReadFile(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void WriteFile(const std::filesystem::path& file, std::string_view content) {
+  std::ofstream out(file, std::ios::binary | std::ios::trunc);
+  out.write(content.data(), static_cast<std::streamsize>(content.size()));
+}
+
+StoreTest::StoreTest()
+    : dir_(access("/dev/shm", W_OK) == 0
+               ? std::filesystem::path("/dev/shm")
+               : std::filesystem::temp_directory_path()) {}
+
+StoreOptions StoreTest::options() {
+  StoreOptions options;
+  options.log = [this](std::string line) { log_.push_back(std::move(line)); };
+  return options;
+}
+
+VariantStore& StoreTest::Reopen() {
+  store_.reset();
+  auto store = VariantStore::Open(folder(), options());
+  EXPECT_OK(store);
+  if (!store.ok()) {
+    std::abort();  // no test can go on, and references cannot be null
+  }
+  store_ = *std::move(store);
+  return *store_;
+}
+
+void StoreTest::ExpectDamaged(uint64_t count) {
+  EXPECT_EQ(store().counters().damaged_entries, count);
+  EXPECT_EQ(std::ranges::count_if(
+                log_,
+                [](const std::string& line) {
+                  return line.find("is damaged and dropped") != line.npos;
+                }),
+            static_cast<std::ptrdiff_t>(count));
+}
+
+}  // namespace kiln::storage

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What all tests of the store share: a folder, sample values whose content is
+// fixed for ever, and ways to reach the bytes on disk behind the store's back.
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "proto/artifact.h"
+#include "storage/variant_store.h"
+#include "tests/support/temp_dir.h"
+
+namespace rocksdb {
+class ColumnFamilyHandle;
+class DB;
+}  // namespace rocksdb
+
+namespace kiln::storage {
+
+using ::kiln::testing::TempDir;
+
+Digest DigestOf(std::string_view text);
+
+// SPIR-V's place is taken by text; the store does not look inside.
+Module SampleModule(std::string_view text);
+
+// Kind "opaque", no overrides, of the program DigestOf("program").
+VariantKey SampleKey(uint32_t features);
+
+// Its target is DigestOf("target"), its one module SampleModule("vertex").
+Artifact SampleArtifact(uint32_t features, size_t blob_bytes = 3000);
+
+// The index of one column family in a database opened without the store.
+using RawEdit = std::function<void(rocksdb::DB&, rocksdb::ColumnFamilyHandle*)>;
+
+// Opens a closed store's database as RocksDB alone would and edits `family`,
+// which is made where it is missing.
+void EditRaw(const std::filesystem::path& folder, const std::string& family,
+             const RawEdit& edit);
+
+// Flips one bit of a row's value, `from_end` bytes before its end.
+void FlipBit(const std::filesystem::path& folder, const std::string& family,
+             const std::string& row, size_t from_end);
+
+// Every file of the folder with this extension (".sst") or stem ("CURRENT").
+std::vector<std::filesystem::path> FilesNamed(
+    const std::filesystem::path& folder, std::string_view ending);
+
+std::string ReadFile(const std::filesystem::path& file);
+void WriteFile(const std::filesystem::path& file, std::string_view content);
+
+class StoreTest : public ::testing::Test {
+ protected:
+  StoreTest();
+
+  // Closes the store, if it is open, and opens it again.
+  VariantStore& Reopen();
+
+  void Close() { store_.reset(); }
+
+  VariantStore& store() { return *store_; }
+
+  // Fails the test unless exactly `count` entries were found damaged, each with
+  // one line in the log.
+  void ExpectDamaged(uint64_t count);
+
+  std::filesystem::path folder() const { return dir_ / "db"; }
+
+  StoreOptions options();
+
+  std::vector<std::string> log_;
+
+ private:
+  // In a memory file system where there is one: no test here is about the disk
+  // itself, and a new store costs some 20 fsyncs, 200 ms.
+  TempDir dir_;
+  std::unique_ptr<VariantStore> store_;
+};
+
+}  // namespace kiln::storage

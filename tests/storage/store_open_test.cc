@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Opening: which folders are accepted, and what is said about the others.
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <limits>
+
+#include <rocksdb/db.h>
+
+#include "proto/canonical.h"
+#include "storage/envelope.h"
+#include "storage/variant_store.h"
+#include "tests/storage/store_child.h"
+#include "tests/storage/store_fixture.h"
+#include "tests/support/status_matchers.h"
+
+namespace kiln::storage {
+namespace {
+
+using ::kiln::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class StoreOpenTest : public StoreTest {
+ protected:
+  void PutSchema(uint32_t version) {
+    EditRaw(folder(), "meta",
+            [&](rocksdb::DB& db, rocksdb::ColumnFamilyHandle* column) {
+              CanonicalWriter out;
+              out.U32(version);
+              const Bytes value =
+                  SealEnvelope(ValueKind::kSchema, "schema", out.bytes());
+              const std::string_view text = AsText(value);
+              ASSERT_TRUE(db.Put({}, column, "schema",
+                                 rocksdb::Slice(text.data(), text.size()))
+                              .ok());
+            });
+  }
+};
+
+TEST_F(StoreOpenTest, FolderIsMadeWithItsParents) {
+  EXPECT_OK(VariantStore::Open(folder() / "a" / "b", options()));
+}
+
+TEST_F(StoreOpenTest, UnknownColumnFamilyIsToleratedAndKept) {
+  Reopen();
+  EXPECT_OK(store().PutModule(DigestOf("m"), AsBytes("m")));
+  Close();
+  EditRaw(folder(), "blobs_v2",
+          [](rocksdb::DB& db, rocksdb::ColumnFamilyHandle* column) {
+            ASSERT_TRUE(db.Put({}, column, "a", "1").ok());
+          });
+  Reopen();
+  EXPECT_TRUE(store().GetModule(DigestOf("m"))->has_value());
+  Close();
+  EditRaw(folder(), "blobs_v2",
+          [](rocksdb::DB& db, rocksdb::ColumnFamilyHandle* column) {
+            std::string value;
+            EXPECT_TRUE(db.Get({}, column, "a", &value).ok());
+            EXPECT_EQ(value, "1");
+          });
+}
+
+TEST_F(StoreOpenTest, StoreWithoutItsFamiliesGetsThem) {
+  {
+    rocksdb::Options raw;
+    raw.create_if_missing = true;
+    rocksdb::DB* db = nullptr;
+    ASSERT_TRUE(rocksdb::DB::Open(raw, folder().string(), &db).ok());
+    delete db;
+  }
+  Reopen();
+  EXPECT_OK(store().PutArtifact(SampleArtifact(1),
+                                std::vector{SampleModule("vertex")}));
+}
+
+TEST_F(StoreOpenTest, NewerSchemaIsRefusedNamingBothVersions) {
+  Reopen();
+  Close();
+  PutSchema(kSchemaVersion + 6);
+  EXPECT_THAT(VariantStore::Open(folder(), options()),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("schema version 7"),
+                             HasSubstr("up to version 1"),
+                             HasSubstr(folder().string()))));
+  PutSchema(kSchemaVersion);
+  EXPECT_OK(VariantStore::Open(folder(), options()));
+}
+
+TEST_F(StoreOpenTest, DamagedSchemaRowIsDataLoss) {
+  Reopen();
+  Close();
+  FlipBit(folder(), "meta", "schema", 0);
+  EXPECT_THAT(VariantStore::Open(folder(), options()),
+              StatusIs(absl::StatusCode::kDataLoss, "schema row"));
+}
+
+TEST_F(StoreOpenTest, PathBelowARegularFileIsNotAFolder) {
+  std::filesystem::create_directories(folder());
+  WriteFile(folder() / "file", "x");
+  for (const auto& path : {folder() / "file", folder() / "file" / "db"}) {
+    EXPECT_THAT(
+        VariantStore::Open(path, options()),
+        StatusIs(absl::StatusCode::kFailedPrecondition,
+                 AllOf(HasSubstr("not a folder"), HasSubstr(path.string()))));
+  }
+}
+
+TEST_F(StoreOpenTest, FolderThatTheUserMayNotWriteIsPermissionDenied) {
+  Reopen();
+  Close();
+  chmod(folder().parent_path().c_str(), 0755);
+  chmod(folder().c_str(), 0555);
+  EXPECT_EQ(OpenAsNobody(folder()), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(OpenAsNobody(folder() / "new"),
+            absl::StatusCode::kPermissionDenied);
+  chmod(folder().c_str(), 0755);
+}
+
+TEST_F(StoreOpenTest, FolderWithFilesOfAnotherUserIsPermissionDenied) {
+  Reopen();
+  Close();
+  chmod(folder().parent_path().c_str(), 0755);
+  chmod(folder().c_str(), 0777);
+  for (const auto& entry : std::filesystem::directory_iterator(folder())) {
+    chmod(entry.path().c_str(), 0600);
+  }
+  EXPECT_EQ(OpenAsNobody(folder()), absl::StatusCode::kPermissionDenied);
+}
+
+TEST_F(StoreOpenTest, SecondOpenOfOneFolderIsUnavailable) {
+  Reopen();
+  EXPECT_THAT(VariantStore::Open(folder(), options()),
+              StatusIs(absl::StatusCode::kUnavailable, folder().string()));
+  EXPECT_OK(store().PutModule(DigestOf("m"), AsBytes("m")));
+}
+
+TEST_F(StoreOpenTest, WritesBelowTheFreeSpaceFloorAreRefusedAndReadsGoOn) {
+  Reopen();
+  const Artifact kept = SampleArtifact(1);
+  EXPECT_OK(store().PutArtifact(kept, std::vector{SampleModule("vertex")}));
+  Close();
+  StoreOptions full = options();
+  full.free_space_floor_bytes = std::numeric_limits<uint64_t>::max();
+  ASSERT_OK_AND_ASSIGN(auto store, VariantStore::Open(folder(), full));
+  EXPECT_THAT(
+      store->PutArtifact(SampleArtifact(2), {}),
+      StatusIs(absl::StatusCode::kResourceExhausted, "under the floor"));
+  EXPECT_EQ(store->counters().refused_writes, 1u);
+  EXPECT_TRUE(store->GetArtifact(kept.target, kept.key)->has_value());
+}
+
+TEST_F(StoreOpenTest, ManyOpensLeaveNoLogFilesBehind) {
+  for (int i = 0; i < 5; ++i) {
+    Reopen();
+  }
+  EXPECT_TRUE(FilesNamed(folder(), "LOG").empty());
+}
+
+}  // namespace
+}  // namespace kiln::storage
