@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The front end: a program's GLSL to SPIR-V, one module per stage, validated.
+// For one process and one compile at a time it is plain calls; isolation from
+// a compiler that crashes or never ends is the worker's job (daemon/worker/).
+// Includes resolve among the program's own files only, so no path outside it
+// is ever read (KNOWN_FAULTS 25). Drivers are in shaders/pipeline/.
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/program.h"
+
+namespace kiln::shaders {
+
+// What compiling one stage gave. A source that does not compile is a result,
+// not an error: `spirv` is empty and `diagnostics` says why.
+struct StageResult {
+  std::vector<uint32_t> spirv;
+  // Compiler output, capped, valid UTF-8; may hold warnings on success.
+  std::string diagnostics;
+
+  bool ok() const { return !spirv.empty(); }
+};
+
+// Compiles one stage at -O0 with names kept (so that diagnostics and the
+// specialiser can use them), for Vulkan 1.3, and validates the result.
+// Requires: `program` has that stage. Thread-safe.
+// Blocks: for as long as the compiler takes; there is no limit here.
+StageResult CompileStage(const Program& program, Stage stage);
+
+// Runs SPIRV-Tools' validator for Vulkan 1.3.
+// Returns: OK, or InvalidArgument with its message, one line.
+absl::Status ValidateModule(std::span<const uint32_t> spirv);
+
+// The constant_ids a module declares. Requires: a validated module.
+std::set<uint32_t> SpecializationIds(std::span<const uint32_t> spirv);
+
+// Name and version of the compiler, part of the key of stored modules: a
+// module made by another compiler is never taken for this one's.
+std::string CompilerVersion();
+
+}  // namespace kiln::shaders
