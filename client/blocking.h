@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Asking for variants and waiting for the answers, for command lines and
+// tests. Unlike client.h it blocks, delivers only what completions say (no
+// blobs) and does not survive its daemon. Not for engines.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/rpc.h"
+#include "client/stream.h"
+#include "client/wakeup.h"
+#include "kiln/v1/kiln.pb.h"
+#include "proto/digest.h"
+#include "proto/variant_key.h"
+
+namespace kiln::client {
+
+// One session and its stream. Confined to the thread that opened it.
+class BlockingSession {
+ public:
+  // Lifetime: `rpc` outlives the session.
+  // Errors: those of RpcClient::OpenSession. Blocks: as it does.
+  static absl::StatusOr<std::unique_ptr<BlockingSession>> Open(
+      RpcClient& rpc, std::string_view target);
+
+  BlockingSession(const BlockingSession&) = delete;  // gRPC holds its address
+  BlockingSession& operator=(const BlockingSession&) = delete;
+
+  const Session& session() const { return session_; }
+
+  // Sends requests for `keys`, of registered programs; the request id of a key
+  // is its index in all keys sent so far.
+  // Errors: Unavailable or DeadlineExceeded. Blocks: until the daemon has read
+  // them.
+  absl::Status Send(std::span<const VariantKey> keys);
+
+  // Returns: the next completion, or nothing at `deadline`.
+  // Errors: Unavailable when the daemon goes away.
+  absl::StatusOr<std::optional<v1::Completion>> Next(SteadyTime deadline);
+
+  // Sends a ping behind the requests.
+  // Returns: what was completed before its pong.
+  // Errors: Unavailable, DeadlineExceeded. Blocks: a round trip.
+  absl::StatusOr<std::vector<v1::Completion>> CompletedBeforePong();
+
+ private:
+  BlockingSession(RpcClient& rpc, Session session);
+
+  absl::Status SendMessage(v1::ClientMessage message);
+  absl::Status WhyEnded();
+  void Receive();
+
+  RpcClient& rpc_;
+  const Session session_;
+  Wakeup wakeup_;
+  Stream stream_;
+  std::deque<v1::Completion> completions_;
+  uint64_t next_request_id_ = 0;
+  uint64_t ping_ = 0;
+  uint64_t pong_ = 0;
+};
+
+}  // namespace kiln::client

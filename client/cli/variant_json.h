@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// One variant as the command prints it: as a JSON object whose names are part
+// of the command's interface, and as a line for people.
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "proto/digest.h"
+
+namespace kiln::v1 {
+class Completion;
+class Variant;
+}  // namespace kiln::v1
+
+namespace kiln::cli {
+
+// key, target, program, label, kind, backdrop, blend, features, overrides,
+// compile_ms, blob_bytes, proof; registers, waves, instructions, spills and
+// code_bytes where the driver gives them.
+nlohmann::json VariantJson(const v1::Variant& variant);
+
+// "5.2 KB, 812.4 ms, 24 registers, 16 waves, proven"
+std::string VariantText(const v1::Variant& variant);
+
+// What was asked for, in case the daemon does not say.
+struct Asked {
+  Digest key;
+  Digest target;
+  std::string label;
+};
+
+// state "ready" and origin beside VariantJson, or state "failed" or "rejected"
+// with error, code and diagnostics.
+nlohmann::json CompletionJson(const Asked& asked,
+                              const v1::Completion& completion);
+std::string CompletionText(const Asked& asked,
+                           const v1::Completion& completion);
+
+// state "pending".
+nlohmann::json PendingJson(const Asked& asked);
+
+}  // namespace kiln::cli

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The client that an engine links: asks a kilnd on this machine for shader
+// variants and hands them out between frames. Never blocks a frame, never
+// throws, and needs no daemon: without one every key stays pending, and
+// `Resolve` says "draw with the whole shader". client/README.md has a frame
+// loop; client/vulkan/adapter.h turns a variant into a VkPipeline.
+//
+//   auto client = Client::Connect({.client_name = "game"});
+//   auto program = client->Register(scene);              // at load
+//   auto key = client->Request({.program = *program, .kind = "opaque",
+//                               .features = bits});       // first draw
+//   while (running) {
+//     client->Poll(&events);                              // frame boundary
+//     auto variant = client->Resolve(*key);               // null: whole shader
+//     ...
+//   }
+//
+// Threads. The client runs one background thread of its own, which does all
+// waiting: it connects, asks, fetches and checks. gRPC's shared threads do the
+// socket work. What they bring becomes visible only inside `Poll`, so a choice
+// stays put while a frame records.
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "client/variant.h"
+#include "proto/digest.h"
+#include "proto/program.h"
+#include "proto/target.h"
+#include "proto/variant_key.h"
+
+namespace kiln::client {
+
+struct ClientOptions {
+  // The daemon's socket; empty: DefaultSocketPath().
+  std::string socket;
+  // What the daemon's logs and `kiln status` call this process.
+  std::string client_name = "engine";
+  // The device to compile for: radv:<family>, lavapipe or gpu:<index>.
+  std::string target = std::string(kDefaultTarget);
+  // How often a ping is sent, and how long its pong may take before the
+  // connection counts as stalled. Shorter: busy daemons look frozen. Longer: a
+  // frozen one is noticed later. Nothing but `connection()` depends on it.
+  std::chrono::milliseconds heartbeat{2000};
+  // The longest pause between two attempts to connect (the first is 50 ms).
+  // Shorter: more wake-ups while no daemon runs. Longer: a started one is
+  // found later.
+  std::chrono::milliseconds reconnect_max{1000};
+  // The pause after a daemon that refused us: another protocol version, a
+  // target it cannot open.
+  std::chrono::milliseconds refused_retry{5000};
+};
+
+enum class VariantState : uint8_t {
+  kUnknown = 0,  // never requested
+  kPending = 1,  // asked for, or waiting for a daemon to ask
+  kReady = 2,
+  kFailed = 3,  // stays on the whole shader for the life of this client
+};
+
+struct VariantStatus {
+  VariantState state = VariantState::kUnknown;
+  std::string message;      // kFailed: one line that names the thing
+  std::string diagnostics;  // kFailed: compiler output, may be empty
+};
+
+enum class ConnectionState : uint8_t {
+  kConnecting = 0,  // no daemon yet, or the connection was lost
+  kReady = 1,
+  kStalled = 2,  // it is there and does not answer
+  kRefused = 3,  // it answered no; tried again slowly
+};
+
+// "connecting", "ready", "stalled", "refused".
+std::string_view ConnectionStateText(ConnectionState state);
+
+// What is known about the daemon now. The daemon's fields keep the last
+// daemon's values while there is none.
+struct Connection {
+  ConnectionState state = ConnectionState::kConnecting;
+  std::string reason;  // of every state but kReady; names the socket
+  uint32_t daemon_pid = 0;
+  std::string daemon_version;
+  Digest target;  // TargetIdentity::Id(); none until a session was opened
+  std::string device_name;
+};
+
+// Something that became true with the `Poll` that returned it; once each.
+struct Event {
+  enum class Kind : uint8_t {
+    kVariantReady = 1,    // `Resolve(id)` now has it
+    kVariantFailed = 2,   // message, diagnostics
+    kProgramRefused = 3,  // `id` is the program's; its keys fail, too
+    kConnection = 4,      // `connection()` changed; message is the reason
+  };
+
+  Kind kind = Kind::kConnection;
+  Digest id;          // of the key or the program
+  std::string label;  // of the key or the program
+  std::string message;
+  std::string diagnostics;
+  ConnectionState connection = ConnectionState::kConnecting;  // kConnection
+};
+
+// What a driver said when it was given a delivered blob. Values as on the wire.
+enum class HitFeedback : uint8_t {
+  kCacheHit = 1,
+  kCreatedWithoutHit = 2,
+  kCompileRequired = 3,
+};
+
+// A connection to kilnd, kept up in the background.
+//
+// Thread-safe. No function waits for the daemon, the disk or a compile, none
+// throws, and none takes a lock that the background thread holds for longer
+// than it takes to move a pointer.
+class Client {
+ public:
+  // Never null and never waits: the socket is first touched by the background
+  // thread. An unusable socket path shows as kRefused in `connection()`.
+  static std::unique_ptr<Client> Connect(ClientOptions options);
+
+  // Stops the background thread and closes the connection, also with a frozen
+  // daemon, in well under a second. Variants handed out stay valid. Compiles
+  // asked for go on in the daemon.
+  // Requires: no other call is running; main() has not returned.
+  ~Client();
+  Client(const Client&) = delete;  // owns a thread
+  Client& operator=(const Client&) = delete;
+
+  // Makes a program known; uploaded in the background, and again whenever
+  // another daemon answers. Encodes and hashes all sources on the calling
+  // thread (1 ms per MB): call it at load. Idempotent.
+  // Returns: the program's id. Errors: InvalidArgument naming the field.
+  absl::StatusOr<Digest> Register(Program program);
+
+  // Asks for a variant, once: later calls for the same normalised key do
+  // nothing but compute its id (1 to 2 us), so keep the id.
+  // Returns: the key's id, for `Resolve`.
+  // Errors: InvalidArgument naming the unknown kind, backdrop, blend, bit or
+  // override, NotFound for a program that is not registered here.
+  absl::StatusOr<Digest> Request(const VariantKey& key);
+
+  // Publishes what has arrived since the last call: `Resolve`, `StateOf` and
+  // the events agree from here on. Call once per frame, between frames. With
+  // nothing new it costs one atomic load.
+  // Appends to `events` (may be null, then they are lost).
+  // Returns: whether anything was published: a signal to throw away recorded
+  // command bundles.
+  bool Poll(std::vector<Event>* events);
+
+  // Returns: the variant, or null for "draw with the whole shader". Changes
+  // only within `Poll` and `set_specialization_enabled`. Any thread may call
+  // it while recording.
+  std::shared_ptr<const ReadyVariant> Resolve(const Digest& key_id) const;
+
+  VariantStatus StateOf(const Digest& key_id) const;
+
+  // Tells the daemon how the driver answered; counted there by target. Sent
+  // when there is a connection; past a few thousand unsent, dropped.
+  void ReportFeedback(const Digest& key_id, HitFeedback feedback,
+                      std::chrono::microseconds create_time);
+
+  // The state right now, not as of the last `Poll`.
+  Connection connection() const;
+
+  // Off: `Resolve` returns null for everything, at once; variants are kept,
+  // and requests go on. Switch between frames.
+  void set_specialization_enabled(bool enabled);
+  bool specialization_enabled() const;
+
+ private:
+  class Impl;
+  explicit Client(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace kiln::client

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The demonstration: a game and an editor share one private daemon; each
+// variant is compiled once; after a restart nothing is compiled. Every claim
+// it prints is checked against the daemon's counters and the drivers' own
+// feedback.
+
+#include <filesystem>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace kiln::demo {
+
+struct DemonstrationOptions {
+  std::filesystem::path binaries;  // the folder of kilnd and kiln-demo-engine
+  std::filesystem::path program;   // shaders/scene/scene.program.toml
+  std::filesystem::path folder;    // socket, state and logs go here
+  std::string target;
+  bool json = false;  // one JSON object a line instead of tables
+};
+
+// Returns: OK when every claim held. Errors: FailedPrecondition naming the
+// first claim that did not; what went wrong otherwise.
+absl::Status RunDemonstration(const DemonstrationOptions& options);
+
+}  // namespace kiln::demo

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/demo/level.h"
+
+#include <array>
+
+#include "proto/status_macros.h"
+
+namespace kiln::demo {
+namespace {
+
+struct SurfaceSource {
+  const char* name;
+  const char* kind;
+  const char* backdrop;
+  const char* blend;
+  const char* features;
+};
+
+// Typical draws: few blocks each, the frame's own ones (shadows, probes) often.
+constexpr std::array<SurfaceSource, 16> kSurfaces = {{
+    {"terrain", "opaque", "none", "", "Height,ProbeVolume,SunShadows"},
+    {"cliff", "opaque", "none", "", "Detail,Height,SunShadows"},
+    {"road", "opaque", "none", "", "Detail,SunShadows"},
+    {"house", "opaque", "none", "",
+     "Detail,ProbeVolume,Reflections,SunShadows"},
+    {"window", "opaque", "none", "", "Reflections"},
+    {"barrel", "opaque", "none", "", "SunShadows"},
+    {"cave wall", "opaque", "none", "", "Height,ProbeVolume"},
+    {"cave floor", "opaque", "none", "", "ProbeVolume"},
+    {"prop, unlit", "opaque", "none", "", "none"},
+    {"lake bed", "opaque", "none", "", "Detail,Water,SunShadows"},
+    {"hills on the horizon", "opaque", "sky", "", "Detail"},
+    {"pond", "blended", "none", "alpha", "Reflections,Water"},
+    {"smoke", "blended", "none", "premultiplied", "ProbeVolume"},
+    {"spark", "blended", "none", "additive", "none"},
+    {"fence, shadow pass", "depth", "", "", "Detail"},
+    {"cliff, shadow pass", "depth", "", "", "Height"},
+}};
+
+}  // namespace
+
+absl::StatusOr<std::vector<Surface>> MakeLevel(const Program& program,
+                                               const Digest& program_id) {
+  std::vector<Surface> level;
+  for (const SurfaceSource& source : kSurfaces) {
+    KILN_ASSIGN_OR_RETURN(const uint32_t features,
+                          program.ParseFeatures(source.features));
+    VariantKey key{program_id,   source.kind, source.backdrop,
+                   source.blend, features,    {}};
+    KILN_ASSIGN_OR_RETURN(key, NormaliseKey(program, std::move(key)));
+    level.push_back({source.name, std::move(key)});
+  }
+  return level;
+}
+
+}  // namespace kiln::demo

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What an engine's threads and the client's background thread share, and the
+// only place where they meet. Three parts, each under its own lock, no two of
+// which are ever held together:
+//
+//   table    what Resolve and StateOf answer from; written by the engine's
+//            side only (Request, Poll), so the background thread never delays
+//            a draw
+//   inbox    background -> engine: what the next Poll will publish
+//   outbox   engine -> background: programs, keys and feedback to send
+//
+// Internal; engines use client.h, which documents the calls.
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "client/client.h"
+#include "client/wakeup.h"
+
+namespace kiln::client {
+
+struct KnownProgram {
+  Digest id;
+  Program program;
+};
+
+struct KeyRequest {
+  Digest id;
+  VariantKey key;  // normalised
+  std::string label;
+};
+
+struct FeedbackReport {
+  Digest key_id;
+  HitFeedback feedback = HitFeedback::kCacheHit;
+  std::chrono::microseconds create_time{0};
+};
+
+// Thread-safe.
+class Exchange {
+ public:
+  // --- The engine's side. ---
+
+  // Returns: false when it is known already.
+  bool AddProgram(std::shared_ptr<const KnownProgram> program);
+  std::shared_ptr<const KnownProgram> FindProgram(const Digest& id) const;
+
+  // Enters a key as pending, unless it is known.
+  void AddKey(const std::shared_ptr<const KnownProgram>& program,
+              VariantKey key, const Digest& id);
+  bool KnowsKey(const Digest& id) const;
+
+  std::shared_ptr<const ReadyVariant> Resolve(const Digest& key_id) const;
+  VariantStatus StateOf(const Digest& key_id) const;
+  void AddFeedback(FeedbackReport report);
+
+  bool Poll(std::vector<Event>* events) {
+    return has_news_.load(std::memory_order_acquire) && Publish(events);
+  }
+
+  Connection connection() const;
+
+  void set_enabled(bool enabled) { enabled_.store(enabled); }
+
+  bool enabled() const { return enabled_.load(); }
+
+  // --- The background thread's side. ---
+
+  struct Outbox {
+    std::vector<std::shared_ptr<const KnownProgram>> programs;
+    std::vector<KeyRequest> keys;  // of these programs or earlier ones
+    std::vector<FeedbackReport> feedback;
+  };
+
+  Outbox TakeOutbox();
+  void Ready(const Digest& key_id, std::shared_ptr<const ReadyVariant> variant);
+  void Failed(const Digest& key_id, std::string label, std::string message,
+              std::string diagnostics);
+  void ProgramRefused(const KnownProgram& program, std::string message);
+
+  // Tells the engine if state or reason differ from the last ones.
+  void SetConnection(ConnectionState state, std::string reason);
+  void SetDaemon(uint32_t pid, std::string version);
+  void SetTarget(const Digest& target, std::string device_name);
+
+  Wakeup& wakeup() { return wakeup_; }
+
+ private:
+  struct Entry {
+    VariantStatus status;
+    std::shared_ptr<const ReadyVariant> variant;
+  };
+
+  // An event and, for kVariantReady, what it publishes.
+  struct News {
+    Event event;
+    std::shared_ptr<const ReadyVariant> variant;
+  };
+
+  bool Publish(std::vector<Event>* events);
+  void Tell(News news) ABSL_EXCLUSIVE_LOCKS_REQUIRED(inbox_mutex_);
+
+  mutable absl::Mutex table_mutex_;
+  absl::flat_hash_map<Digest, std::shared_ptr<const KnownProgram>> programs_
+      ABSL_GUARDED_BY(table_mutex_);
+  absl::flat_hash_map<Digest, Entry> table_ ABSL_GUARDED_BY(table_mutex_);
+  std::atomic<bool> enabled_{true};
+
+  std::atomic<bool> has_news_{false};
+  mutable absl::Mutex inbox_mutex_;
+  std::vector<News> inbox_ ABSL_GUARDED_BY(inbox_mutex_);
+  Connection connection_ ABSL_GUARDED_BY(inbox_mutex_);
+
+  absl::Mutex outbox_mutex_;
+  // Bounded by the distinct programs and keys the engine asks for; feedback by
+  // kFeedbackReports.
+  Outbox outbox_ ABSL_GUARDED_BY(outbox_mutex_);
+
+  Wakeup wakeup_;
+};
+
+}  // namespace kiln::client

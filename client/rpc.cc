@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/rpc.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "client/assembler.h"
+#include "client/socket_probe.h"
+#include "kiln/v1/kiln.grpc.pb.h"
+#include "proto/limits.h"
+#include "proto/socket_path.h"
+#include "proto/status_macros.h"
+#include "proto/text.h"
+#include "proto/wire.h"
+
+namespace kiln::client {
+namespace {
+
+// A program is a few 100 KB; the slowest disk still takes this much a second.
+constexpr size_t kUploadBytesPerMs = 4096;
+constexpr std::chrono::milliseconds kUploadAtLeast{5000};
+
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& socket) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(
+      static_cast<int>(limits::kMaxMessageBytes));
+  // One channel, one socket: gRPC would share it between equal channels, and a
+  // new client would inherit the back-off of a broken one.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // A daemon that starts after us is found quickly (KNOWN_FAULTS 21). No
+  // keepalive: servers throw out clients that ping too often (45).
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  // Also the longest that one attempt to connect may take. Long, so that a
+  // frozen daemon shows as the call's own deadline and a busy one has time.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 60000);
+  return grpc::CreateCustomChannel(
+      "unix:" + socket, grpc::InsecureChannelCredentials(), arguments);
+}
+
+absl::StatusOr<Session> SessionFromWire(
+    const v1::OpenSessionResponse& response) {
+  Session session;
+  session.id = response.session_id();
+  session.target_spec = response.target().spec();
+  session.identity.device_name = response.target().device_name();
+  for (const v1::IdentityField& field : response.target().fields()) {
+    session.identity.fields.push_back({field.name(), field.value()});
+  }
+  std::ranges::sort(session.identity.fields);
+  session.target = session.identity.Id();
+  if (session.target.raw() != response.target().digest()) {
+    return absl::DataLossError(
+        fmt::format("target {}: its digest is not that of its fields",
+                    Shorten(session.target_spec, 100)));
+  }
+  return session;
+}
+
+}  // namespace
+
+struct RpcClient::Impl {
+  RpcOptions options;
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<v1::Kiln::Stub> stub;
+
+  absl::Mutex mutex;
+  bool cancelled ABSL_GUARDED_BY(mutex) = false;
+  std::set<grpc::ClientContext*> active ABSL_GUARDED_BY(mutex);
+
+  // A call in flight: has a deadline and can be cancelled from outside.
+  class Call {
+   public:
+    Call(Impl& impl, std::chrono::milliseconds timeout) : impl_(impl) {
+      context_.set_deadline(std::chrono::system_clock::now() + timeout);
+      absl::MutexLock lock(&impl_.mutex);
+      impl_.active.insert(&context_);
+      if (impl_.cancelled) {
+        context_.TryCancel();
+      }
+    }
+
+    ~Call() {
+      absl::MutexLock lock(&impl_.mutex);
+      impl_.active.erase(&context_);
+    }
+
+    Call(const Call&) = delete;  // registered by address
+    Call& operator=(const Call&) = delete;
+
+    grpc::ClientContext* context() { return &context_; }
+
+    absl::Status Result(const grpc::Status& status) const {
+      return ExplainTransport(wire::FromGrpc(status), impl_.options.socket);
+    }
+
+   private:
+    Impl& impl_;
+    grpc::ClientContext context_;
+  };
+};
+
+RpcClient::RpcClient(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+RpcClient::~RpcClient() = default;
+
+absl::StatusOr<std::unique_ptr<RpcClient>> RpcClient::Create(
+    RpcOptions options) {
+  KILN_RETURN_IF_ERROR(CheckSocketPath(options.socket));
+  auto impl = std::make_unique<Impl>();
+  impl->options = std::move(options);
+  impl->channel = MakeChannel(impl->options.socket);
+  impl->stub = v1::Kiln::NewStub(impl->channel);
+  return std::unique_ptr<RpcClient>(new RpcClient(std::move(impl)));
+}
+
+absl::StatusOr<DaemonInfo> RpcClient::Handshake() {
+  v1::HandshakeRequest request;
+  request.set_oldest_version(limits::kOldestProtocolVersion);
+  request.set_newest_version(limits::kProtocolVersion);
+  request.set_client_name(
+      Shorten(impl_->options.client_name, limits::kNameBytes));
+  v1::HandshakeResponse response;
+  Impl::Call call(*impl_, impl_->options.timeout);
+  KILN_RETURN_IF_ERROR(
+      call.Result(impl_->stub->Handshake(call.context(), request, &response)));
+  if (response.version() < limits::kOldestProtocolVersion ||
+      response.version() > limits::kProtocolVersion) {
+    return absl::FailedPreconditionError(fmt::format(
+        "kilnd {} at '{}' speaks protocol version {}, this client {} to {}",
+        response.daemon_version(), impl_->options.socket, response.version(),
+        limits::kOldestProtocolVersion, limits::kProtocolVersion));
+  }
+  return DaemonInfo{response.version(), response.daemon_version(),
+                    response.pid()};
+}
+
+absl::StatusOr<Session> RpcClient::OpenSession(std::string_view target) {
+  v1::OpenSessionRequest request;
+  request.set_target(ToValidUtf8(target));
+  request.set_client_name(
+      Shorten(impl_->options.client_name, limits::kNameBytes));
+  v1::OpenSessionResponse response;
+  Impl::Call call(*impl_, impl_->options.slow_timeout);
+  KILN_RETURN_IF_ERROR(call.Result(
+      impl_->stub->OpenSession(call.context(), request, &response)));
+  return SessionFromWire(response);
+}
+
+absl::StatusOr<Digest> RpcClient::RegisterProgram(const Program& program) {
+  const Bytes bytes = EncodeProgram(program);
+  const Digest id = Digest::Of(bytes);
+  v1::RegisterProgramResponse response;
+  Impl::Call call(
+      *impl_, std::max(impl_->options.timeout, kUploadAtLeast) +
+                  std::chrono::milliseconds(bytes.size() / kUploadBytesPerMs));
+  auto writer = impl_->stub->RegisterProgram(call.context(), &response);
+  v1::RegisterProgramRequest message;
+  message.mutable_header()->set_program_id(std::string(id.raw()));
+  message.mutable_header()->set_total_bytes(bytes.size());
+  // A daemon that knows the program may answer before all chunks are written:
+  // Write then says false, and Finish has the answer.
+  bool open = writer->Write(message);
+  std::string_view rest = AsText(bytes);
+  while (open && !rest.empty()) {
+    message.set_chunk(std::string(rest.substr(0, limits::kChunkBytes)));
+    rest.remove_prefix(message.chunk().size());
+    open = writer->Write(message);
+  }
+  writer->WritesDone();
+  KILN_RETURN_IF_ERROR(call.Result(writer->Finish()));
+  if (response.program_id() != id.raw()) {
+    return absl::DataLossError(
+        fmt::format("program {}: kilnd stored it under another id than {}",
+                    program.name, id.ShortHex()));
+  }
+  return id;
+}
+
+absl::StatusOr<v1::GetStatusResponse> RpcClient::GetStatus() {
+  v1::GetStatusResponse response;
+  Impl::Call call(*impl_, impl_->options.timeout);
+  KILN_RETURN_IF_ERROR(
+      call.Result(impl_->stub->GetStatus(call.context(), {}, &response)));
+  return response;
+}
+
+absl::StatusOr<v1::ListVariantsResponse> RpcClient::ListVariants(
+    std::string_view page_token) {
+  v1::ListVariantsRequest request;
+  request.set_page_token(std::string(page_token));
+  v1::ListVariantsResponse response;
+  Impl::Call call(*impl_, impl_->options.timeout);
+  KILN_RETURN_IF_ERROR(call.Result(
+      impl_->stub->ListVariants(call.context(), request, &response)));
+  return response;
+}
+
+absl::StatusOr<Delivery> RpcClient::GetArtifact(std::string_view key,
+                                                const Digest& target) {
+  v1::GetArtifactRequest request;
+  request.set_key_id(std::string(key));
+  if (!target.is_none()) {
+    request.set_target(std::string(target.raw()));
+  }
+  Impl::Call call(*impl_, impl_->options.slow_timeout);
+  auto reader = impl_->stub->GetArtifact(call.context(), request);
+  ArtifactAssembler assembler{std::string(key)};
+  v1::GetArtifactResponse message;
+  while (reader->Read(&message)) {
+    if (absl::Status status = assembler.Add(message); !status.ok()) {
+      call.context()->TryCancel();
+      reader->Finish().IgnoreError();
+      return status;
+    }
+  }
+  KILN_RETURN_IF_ERROR(call.Result(reader->Finish()));
+  return assembler.Finish();
+}
+
+void RpcClient::CancelAll() {
+  absl::MutexLock lock(&impl_->mutex);
+  impl_->cancelled = true;
+  for (grpc::ClientContext* context : impl_->active) {
+    context->TryCancel();
+  }
+}
+
+const RpcOptions& RpcClient::options() const {
+  return impl_->options;
+}
+
+const std::shared_ptr<grpc::Channel>& RpcClient::channel() const {
+  return impl_->channel;
+}
+
+absl::Status ExplainTransport(const absl::Status& status,
+                              std::string_view socket) {
+  const std::string_view text(status.message().data(), status.message().size());
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+      if (absl::Status probe = ProbeSocket(socket); !probe.ok()) {
+        return probe;
+      }
+      break;
+    case absl::StatusCode::kDeadlineExceeded:
+      return absl::DeadlineExceededError(
+          fmt::format("kilnd at '{}' does not answer; it is frozen or "
+                      "overloaded",
+                      ToValidUtf8(socket)));
+    case absl::StatusCode::kInternal:
+    case absl::StatusCode::kUnknown:
+    case absl::StatusCode::kUnimplemented:
+      break;
+    default:
+      return status;  // the daemon's own words, which name the thing
+  }
+  return absl::Status(status.code(), fmt::format("kilnd at '{}': {}",
+                                                 ToValidUtf8(socket), text));
+}
+
+}  // namespace kiln::client

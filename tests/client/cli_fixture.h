@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Runs the `kiln` command as a process and keeps what it printed.
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/client/daemon_process.h"
+#include "tests/client/tiny_program.h"
+#include "tests/support/temp_dir.h"
+
+namespace kiln::testing {
+
+struct CommandResult {
+  int exit_code = -1;
+  std::vector<std::string> out;
+  std::string err;
+};
+
+class CliTest : public ::testing::Test {
+ protected:
+  CliTest();
+
+  // Runs `kiln arguments...` against the fixture's socket. Blocks: until it
+  // ends; fails the test after a minute.
+  CommandResult Run(std::vector<std::string> arguments);
+
+  // The same with --json, parsed: every line has to be an object.
+  std::vector<nlohmann::json> RunJson(std::vector<std::string> arguments,
+                                      int expected_exit_code);
+
+  std::vector<std::string> RequestArguments(const std::string& features,
+                                            bool wait) const;
+
+  DaemonProcess daemon_;
+  const TempDir folder_;
+  std::string program_file_;  // the tiny program
+};
+
+}  // namespace kiln::testing
