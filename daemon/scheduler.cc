@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/scheduler.h"
+
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "proto/limits.h"
+#include "proto/status_macros.h"
+#include "proto/text.h"
+#include "storage/variant_store.h"
+
+namespace kiln::daemon {
+namespace {
+
+// Failures kept in memory; past this many all are forgotten, which costs
+// compiles that fail again, no more.
+constexpr size_t kMaxFailures = 10000;
+
+Answer Rejected(const absl::Status& status) {
+  Answer answer;
+  answer.status = status;
+  answer.rejected = true;
+  return answer;
+}
+
+Answer Ready(std::shared_ptr<const Artifact> artifact, std::string label,
+             Origin origin) {
+  Answer answer;
+  answer.artifact = std::move(artifact);
+  answer.label = std::move(label);
+  answer.origin = origin;
+  return answer;
+}
+
+Answer Failed(const absl::Status& status, std::string diagnostics,
+              std::string label) {
+  const absl::string_view text = status.message();
+  Answer answer;
+  answer.status = absl::Status(
+      status.code(),
+      fmt::format("{}: {}", label, std::string_view(text.data(), text.size())));
+  answer.diagnostics = std::move(diagnostics);
+  answer.label = std::move(label);
+  return answer;
+}
+
+}  // namespace
+
+void Scheduler::Request(const OpenTargetPtr& target, VariantKey key,
+                        OnAnswer on_answer) {
+  counters_.Add(Counter::kRequests);
+  auto program = registry_.Find(key.program);
+  absl::StatusOr<VariantKey> normal =
+      program.ok() ? NormaliseKey((*program)->program(), std::move(key))
+                   : program.status();
+  if (!normal.ok()) {
+    counters_.Add(Counter::kRequestsRejected);
+    on_answer(Rejected(normal.status()));
+    return;
+  }
+  auto job = std::make_shared<CompileJob>();
+  job->target = target;
+  job->program = *std::move(program);
+  job->key = *std::move(normal);
+  job->key_id = KeyId(job->key);
+  job->label = KeyLabel(job->program->program(), job->key);
+  auto stored = store_.GetArtifact(target->id, job->key);
+  if (stored.ok() && stored->has_value()) {
+    counters_.Add(Counter::kHitsStore);
+    on_answer(Ready(std::make_shared<const Artifact>(**std::move(stored)),
+                    job->label, Origin::kStore));
+    return;
+  }
+  registry_.LoadFrontEnd(*job->program, target->compiler);
+  RequestMissing(std::move(job), std::move(on_answer));
+}
+
+void Scheduler::RequestMissing(std::shared_ptr<CompileJob> job,
+                               OnAnswer on_answer) {
+  const FlightKey flight_key(job->target->id, job->key_id);
+  Answer answer;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (auto flight = flights_.find(flight_key); flight != flights_.end()) {
+      counters_.Add(Counter::kJoined);
+      flight->second.push_back(std::move(on_answer));
+      return;
+    }
+    // A compile may have ended since the caller looked.
+    auto stored = store_.GetArtifact(job->target->id, job->key);
+    auto failure = failures_.find(flight_key);
+    if (stored.ok() && stored->has_value()) {
+      counters_.Add(Counter::kHitsStore);
+      answer = Ready(std::make_shared<const Artifact>(**std::move(stored)),
+                     job->label, Origin::kStore);
+    } else if (failure != failures_.end()) {
+      counters_.Add(Counter::kFailuresRemembered);
+      answer = Failed(failure->second.status, failure->second.diagnostics,
+                      job->label);
+    } else if (flights_.size() >= limits::kQueuedJobs) {
+      answer = Failed(absl::ResourceExhaustedError(fmt::format(
+                          "{} compiles are waiting already", flights_.size())),
+                      "", job->label);
+    } else {
+      flights_[flight_key].push_back(std::move(on_answer));
+      boost::asio::post(io_,
+                        [this, job = std::move(job)] { pool_->Submit(job); });
+      return;
+    }
+  }
+  on_answer(answer);
+}
+
+void Scheduler::OnJobDone(std::shared_ptr<CompileJob> job, JobOutcome outcome) {
+  // std::function wants a copyable handler: the outcome is shared.
+  auto shared = std::make_shared<JobOutcome>(std::move(outcome));
+  boost::asio::post(store_thread_, [this, job = std::move(job), shared] {
+    Complete(*job, std::move(*shared));
+  });
+}
+
+absl::Status Scheduler::Store(const CompileJob& job, const Artifact& artifact,
+                              const JobOutcome& outcome) {
+  std::vector<storage::Module> modules;
+  for (const Module& module : outcome.modules) {
+    modules.push_back({module.id.module, module.spirv});
+  }
+  KILN_RETURN_IF_ERROR(store_.PutArtifact(artifact, modules));
+  if (outcome.modules.empty()) {
+    return absl::OkStatus();
+  }
+  return store_.PutFrontEnd(job.program->id(), job.target->compiler,
+                            artifact.modules);
+}
+
+void Scheduler::Complete(const CompileJob& job, JobOutcome outcome) {
+  Answer answer;
+  if (outcome.status.ok()) {
+    auto artifact =
+        std::make_shared<const Artifact>(*std::move(outcome.artifact));
+    outcome.status = Store(job, *artifact, outcome);
+    if (outcome.status.ok()) {
+      counters_.Add(Counter::kCompilesFinished);
+      counters_.Add(artifact->proof == Proof::kProven ? Counter::kProofsProven
+                    : artifact->proof == Proof::kNotProvable
+                        ? Counter::kProofsNotProvable
+                        : Counter::kProofsRefused);
+      spdlog::info(
+          "compiled label=\"{}\" key={} target={} ms={:.1f} blob_bytes={} "
+          "proof=\"{}\"",
+          job.label, job.key_id.ShortHex(), job.target->spec,
+          static_cast<double>(artifact->compile_us) / 1000,
+          artifact->blob.size(), ProofText(artifact->proof));
+      answer = Ready(std::move(artifact), job.label, Origin::kCompiled);
+    } else {
+      counters_.Add(Counter::kStoreErrors);
+    }
+  }
+  if (!outcome.status.ok()) {
+    counters_.Add(Counter::kCompilesFailed);
+    answer = Failed(outcome.status, outcome.diagnostics, job.label);
+    spdlog::warn("compile failed key={} target={} error=\"{}\"",
+                 job.key_id.ShortHex(), job.target->spec,
+                 Shorten(answer.status.ToString(), 600));
+  }
+  std::vector<OnAnswer> waiters;
+  {
+    absl::MutexLock lock(&mutex_);
+    const FlightKey flight_key(job.target->id, job.key_id);
+    if (outcome.permanent) {
+      if (failures_.size() >= kMaxFailures) {
+        failures_.clear();
+      }
+      failures_.insert_or_assign(flight_key,
+                                 Failure{outcome.status, outcome.diagnostics});
+    }
+    if (auto flight = flights_.find(flight_key); flight != flights_.end()) {
+      waiters = std::move(flight->second);
+      flights_.erase(flight);
+    }
+  }
+  for (const OnAnswer& on_answer : waiters) {
+    on_answer(answer);
+  }
+}
+
+}  // namespace kiln::daemon

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Single flight: whoever asks for a variant gets it from the store, joins the
+// compile that somebody else started, or starts the one compile there is. The
+// job belongs to the key, not to who asked first: a client that goes away
+// takes nobody's compile with it (KNOWN_FAULTS 20).
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "daemon/counters.h"
+#include "daemon/program_registry.h"
+#include "daemon/worker_pool.h"
+#include "proto/artifact.h"
+#include "proto/variant_key.h"
+
+namespace boost::asio {
+class io_context;
+class thread_pool;
+}  // namespace boost::asio
+
+namespace kiln::daemon {
+
+enum class Origin : uint8_t { kCompiled = 1, kStore = 2 };
+
+// The end of one request.
+struct Answer {
+  absl::Status status;
+  bool rejected = false;  // the request itself was wrong
+  std::string diagnostics;
+  std::shared_ptr<const Artifact> artifact;  // when OK
+  std::string label;
+  Origin origin = Origin::kStore;
+};
+
+// Thread-safe. Requires: everything passed in outlives it.
+class Scheduler {
+ public:
+  // Called once, from the caller's thread or another, with no lock held.
+  using OnAnswer = std::function<void(const Answer&)>;
+
+  Scheduler(boost::asio::io_context& io, boost::asio::thread_pool& store_thread,
+            storage::VariantStore& store, ProgramRegistry& registry,
+            Counters& counters)
+      : io_(io),
+        store_thread_(store_thread),
+        store_(store),
+        registry_(registry),
+        counters_(counters) {}
+
+  // Where jobs go. Called once, before the first request.
+  void set_pool(WorkerPool* pool) { pool_ = pool; }
+
+  // Asks for `key`, in any form, for `target`. Blocks: disk.
+  void Request(const OpenTargetPtr& target, VariantKey key, OnAnswer on_answer);
+
+  // The pool's OnDone. Confined to the io thread.
+  void OnJobDone(std::shared_ptr<CompileJob> job, JobOutcome outcome);
+
+ private:
+  // Target id and key id.
+  using FlightKey = std::pair<Digest, Digest>;
+
+  struct Failure {
+    absl::Status status;
+    std::string diagnostics;
+  };
+
+  // Joins or starts the compile of a variant that the store has not got.
+  void RequestMissing(std::shared_ptr<CompileJob> job, OnAnswer on_answer);
+
+  // Stores what a job made and answers everyone. On the store thread.
+  void Complete(const CompileJob& job, JobOutcome outcome);
+  absl::Status Store(const CompileJob& job, const Artifact& artifact,
+                     const JobOutcome& outcome);
+
+  boost::asio::io_context& io_;
+  boost::asio::thread_pool& store_thread_;
+  storage::VariantStore& store_;
+  ProgramRegistry& registry_;
+  Counters& counters_;
+  WorkerPool* pool_ = nullptr;
+
+  absl::Mutex mutex_;
+  absl::flat_hash_map<FlightKey, std::vector<OnAnswer>> flights_
+      ABSL_GUARDED_BY(mutex_);
+  // Bounded; forgotten with the daemon.
+  absl::flat_hash_map<FlightKey, Failure> failures_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace kiln::daemon

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The gRPC face of the daemon (kiln/v1/kiln.proto): one object that every call
+// enters through. Unary calls are answered in service.cc; each streaming call
+// has a file of its own (stream_call, register_call, artifact_call).
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "daemon/counters.h"
+#include "daemon/program_registry.h"
+#include "daemon/scheduler.h"
+#include "daemon/session_registry.h"
+#include "daemon/worker_pool.h"
+
+namespace grpc {
+class Server;
+}  // namespace grpc
+
+namespace boost::asio {
+class io_context;
+}  // namespace boost::asio
+
+namespace kiln::daemon {
+
+// Everything calls work on. Lifetime: owned by the daemon, outlives the
+// service.
+struct ServiceContext {
+  boost::asio::io_context& io;
+  storage::VariantStore& store;
+  ProgramRegistry& registry;
+  Scheduler& scheduler;
+  SessionRegistry& sessions;
+  WorkerPool& pool;  // io thread only
+  Counters& counters;
+  std::string socket;
+  std::string state_folder;
+  std::chrono::steady_clock::time_point started =
+      std::chrono::steady_clock::now();
+};
+
+// The running gRPC server. It has no port: connections are handed to it.
+class ServiceHost {
+ public:
+  // Errors: Internal when gRPC cannot start.
+  static absl::StatusOr<std::unique_ptr<ServiceHost>> Start(
+      ServiceContext context);
+
+  virtual ~ServiceHost() = default;
+
+  // Serves an accepted connection, taking over its descriptor. Thread-safe.
+  virtual void AddConnection(int fd) = 0;
+
+  // Refuses new calls and tells every stream that the daemon is stopping.
+  virtual void Drain() = 0;
+
+  // Ends what is left. A deadline, since Shutdown without one waits for ever
+  // while a client keeps a stream open (KNOWN_FAULTS 22).
+  // Blocks: until all calls have ended, at most about `grace` + cancellation.
+  virtual void Shutdown(std::chrono::milliseconds grace) = 0;
+};
+
+}  // namespace kiln::daemon

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/stream_call.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "proto/limits.h"
+#include "proto/status_macros.h"
+#include "proto/text.h"
+#include "proto/wire.h"
+
+namespace kiln::daemon {
+namespace {
+
+// Requests of one stream that may wait for an answer. It bounds the outbox
+// too, since nothing but answers, pongs and one notice is ever sent.
+constexpr size_t kMaxUnanswered = limits::kQueuedJobs;
+
+// Messages that may wait to be written. A client that neither reads nor ends
+// (a debugger holds it) is cut off here instead of growing the daemon.
+constexpr size_t kMaxOutbox = 2 * kMaxUnanswered;
+
+void FillFailure(const Answer& answer, v1::Completion* completion) {
+  completion->set_state(answer.rejected ? v1::STATE_REJECTED
+                                        : v1::STATE_FAILED);
+  const absl::string_view text = answer.status.message();
+  v1::Failure* failure = completion->mutable_failure();
+  failure->set_code(static_cast<uint32_t>(answer.status.code()));
+  failure->set_message(
+      Shorten({text.data(), text.size()}, limits::kStatusTextBytes));
+  failure->set_diagnostics(CapDiagnostics(answer.diagnostics));
+}
+
+v1::ServerMessage ToMessage(uint64_t request_id, const Answer& answer) {
+  v1::ServerMessage message;
+  v1::Completion* completion = message.mutable_completion();
+  completion->set_request_id(request_id);
+  if (!answer.status.ok()) {
+    FillFailure(answer, completion);
+    return message;
+  }
+  completion->set_state(v1::STATE_READY);
+  completion->set_origin(answer.origin == Origin::kCompiled
+                             ? v1::ORIGIN_COMPILED
+                             : v1::ORIGIN_STORE);
+  wire::VariantToWire(*answer.artifact, answer.label,
+                      answer.artifact->blob.size(),
+                      completion->mutable_variant());
+  return message;
+}
+
+}  // namespace
+
+std::shared_ptr<StreamCall> StreamCall::Start(ServiceContext& context) {
+  std::shared_ptr<StreamCall> call(
+      new StreamCall(context));  // private constructor
+  call->self_ = call;
+  call->StartRead(&call->incoming_);
+  return call;
+}
+
+void StreamCall::OnReadDone(bool ok) {
+  if (!ok) {  // the client has finished sending, or is gone
+    End(absl::OkStatus());
+    return;
+  }
+  if (absl::Status status = Handle(incoming_); !status.ok()) {
+    End(status);
+    return;
+  }
+  StartRead(&incoming_);
+}
+
+absl::Status StreamCall::Handle(const v1::ClientMessage& message) {
+  if (message.has_attach()) {
+    return Attach(message.attach().session_id());
+  }
+  if (!session_) {
+    return absl::FailedPreconditionError(
+        "the first message of a stream must be `attach`");
+  }
+  if (message.has_batch()) {
+    return HandleBatch(message.batch());
+  }
+  if (message.has_ping()) {
+    v1::ServerMessage pong;
+    pong.mutable_pong()->set_number(message.ping().number());
+    Send(std::move(pong));
+  } else if (message.has_feedback()) {
+    HandleFeedback(message.feedback());
+  }
+  return absl::OkStatus();  // a message of a newer contract is ignored
+}
+
+absl::Status StreamCall::Attach(uint64_t session_id) {
+  if (session_) {
+    return absl::FailedPreconditionError("the stream has a session already");
+  }
+  session_ = context_.sessions.Attach(session_id);
+  if (!session_) {
+    return absl::FailedPreconditionError(
+        fmt::format("session_id {:#x} is not an open session", session_id));
+  }
+  session_id_ = session_id;
+  return absl::OkStatus();
+}
+
+absl::Status StreamCall::HandleBatch(const v1::ClientMessage::Batch& batch) {
+  if (batch.requests_size() > static_cast<int>(limits::kRequestsPerBatch)) {
+    return absl::InvalidArgumentError(
+        fmt::format("batch.requests has {} entries, over the limit of {}",
+                    batch.requests_size(), limits::kRequestsPerBatch));
+  }
+  {
+    absl::MutexLock lock(&mutex_);
+    if (unanswered_ + static_cast<size_t>(batch.requests_size()) >
+        kMaxUnanswered) {
+      return absl::ResourceExhaustedError(
+          fmt::format("over {} requests of this stream wait for an answer",
+                      kMaxUnanswered));
+    }
+    unanswered_ += static_cast<size_t>(batch.requests_size());
+  }
+  for (const v1::VariantRequest& request : batch.requests()) {
+    HandleRequest(request);
+  }
+  return absl::OkStatus();
+}
+
+void StreamCall::HandleRequest(const v1::VariantRequest& request) {
+  auto answer = [self = shared_from_this(),
+                 id = request.request_id()](const Answer& given) {
+    {
+      absl::MutexLock lock(&self->mutex_);
+      --self->unanswered_;
+    }
+    self->Send(ToMessage(id, given));
+  };
+  absl::StatusOr<VariantKey> key = wire::KeyFromWire(request);
+  if (!key.ok()) {
+    Answer rejected;
+    rejected.status = key.status();
+    rejected.rejected = true;
+    context_.counters.Add(Counter::kRequestsRejected);
+    answer(rejected);
+    return;
+  }
+  context_.scheduler.Request(session_->target, *std::move(key),
+                             std::move(answer));
+}
+
+void StreamCall::HandleFeedback(const v1::ClientMessage::Feedback& feedback) {
+  const bool hit = feedback.feedback() == v1::HIT_FEEDBACK_CACHE_HIT;
+  context_.counters.Add(hit ? Counter::kFeedbackHits
+                            : Counter::kFeedbackMisses);
+  if (!hit) {
+    const auto key = Digest::FromRaw(feedback.key_id());
+    spdlog::warn(
+        "client driver missed key={} client=\"{}\" target={} feedback={}",
+        key.ok() ? key->ShortHex() : "malformed", session_->client_name,
+        session_->target->spec, v1::HitFeedback_Name(feedback.feedback()));
+  }
+}
+
+void StreamCall::Send(v1::ServerMessage message) {
+  bool overflow = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (finished_ || ending_) {
+      return;
+    }
+    overflow = outbox_.size() >= kMaxOutbox;
+    if (!overflow) {
+      outbox_.push_back(std::move(message));
+      StartNext();
+    }
+  }
+  if (overflow) {
+    End(absl::ResourceExhaustedError("the client does not read its stream"));
+  }
+}
+
+void StreamCall::End(const absl::Status& status) {
+  absl::MutexLock lock(&mutex_);
+  if (!ending_) {
+    ending_ = status;
+    StartNext();
+  }
+}
+
+void StreamCall::StartNext() {
+  if (writing_ || finished_) {
+    return;
+  }
+  if (!outbox_.empty()) {
+    writing_ = true;
+    StartWrite(&outbox_.front());
+  } else if (ending_) {
+    finished_ = true;
+    Finish(wire::ToGrpc(*ending_));
+  }
+}
+
+void StreamCall::OnWriteDone(bool ok) {
+  absl::MutexLock lock(&mutex_);
+  writing_ = false;
+  outbox_.pop_front();
+  if (!ok) {  // the client is gone
+    outbox_.clear();
+    ending_ = absl::CancelledError("the client is gone");
+  }
+  StartNext();
+}
+
+void StreamCall::OnCancel() {
+  End(absl::CancelledError("the client is gone"));
+}
+
+void StreamCall::Drain() {
+  v1::ServerMessage notice;
+  notice.mutable_draining();
+  Send(std::move(notice));
+  End(absl::UnavailableError("the daemon is stopping"));
+}
+
+void StreamCall::OnDone() {
+  if (session_) {
+    context_.sessions.Close(session_id_);
+  }
+  self_.reset();  // may delete this
+}
+
+}  // namespace kiln::daemon

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Kiln.Stream, the long-lived stream of one client: requests in batches up,
+// completions down.
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include <grpcpp/support/server_callback.h>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "daemon/service.h"
+#include "kiln/v1/kiln.pb.h"
+
+namespace kiln::daemon {
+
+// One call of Stream. Thread-safe. Keeps itself alive until gRPC is done with
+// it; answers that come later find it closed and are dropped.
+class StreamCall final
+    : public grpc::ServerBidiReactor<v1::ClientMessage, v1::ServerMessage>,
+      public std::enable_shared_from_this<StreamCall> {
+ public:
+  static std::shared_ptr<StreamCall> Start(ServiceContext& context);
+
+  // Sends a `draining` notice and ends the call with Unavailable.
+  void Drain();
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  explicit StreamCall(ServiceContext& context) : context_(context) {}
+
+  absl::Status Handle(const v1::ClientMessage& message);
+  absl::Status Attach(uint64_t session_id);
+  absl::Status HandleBatch(const v1::ClientMessage::Batch& batch);
+  void HandleFeedback(const v1::ClientMessage::Feedback& feedback);
+  void HandleRequest(const v1::VariantRequest& request);
+
+  void Send(v1::ServerMessage message);
+  // Ends the call once everything queued has been written.
+  void End(const absl::Status& status);
+  void StartNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  ServiceContext& context_;
+  std::shared_ptr<StreamCall> self_;  // until OnDone
+  v1::ClientMessage incoming_;        // one read is pending at a time
+
+  // Set by the first message; read only from OnReadDone, which is serial.
+  std::optional<Session> session_;
+  uint64_t session_id_ = 0;
+
+  absl::Mutex mutex_;
+  std::deque<v1::ServerMessage> outbox_ ABSL_GUARDED_BY(mutex_);
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<absl::Status> ending_ ABSL_GUARDED_BY(mutex_);
+  // Requests without an answer yet; bounded by kMaxUnanswered.
+  size_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace kiln::daemon

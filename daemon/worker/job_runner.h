@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Runs one compile job after another in a worker process: sources to SPIR-V
+// (once a program), SPIR-V to a pipeline, its blob, the proof that the blob
+// hits, and the driver's statistics. Whatever goes wrong in a compiler or
+// driver may take the process with it; nothing here guards against that.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "proto/digest.h"
+#include "proto/program.h"
+#include "shaders/pipeline/device.h"
+
+namespace kiln::worker::v1 {
+class Job;
+class JobResult;
+class LoadProgram;
+}  // namespace kiln::worker::v1
+
+namespace kiln::daemon {
+
+// Thread-compatible.
+class JobRunner {
+ public:
+  // Called before each step that could crash or hang.
+  using OnPhase = std::function<void(std::string_view phase)>;
+
+  // `device` compiles; `proof_device` is its equal and answers only from blobs.
+  JobRunner(std::unique_ptr<pipeline::Device> device,
+            std::unique_ptr<pipeline::Device> proof_device);
+  ~JobRunner();
+
+  // Errors: InvalidArgument when the bytes are no program or not the named one.
+  absl::Status LoadProgram(const worker::v1::LoadProgram& load);
+
+  // Everything that can be said of the job, errors included, is in the result.
+  worker::v1::JobResult Run(const worker::v1::Job& job,
+                            const OnPhase& on_phase);
+
+  const pipeline::Device& device() const { return *device_; }
+
+ private:
+  struct LoadedProgram;
+
+  absl::Status RunFrontEnd(LoadedProgram& loaded, const OnPhase& on_phase,
+                           worker::v1::JobResult* result);
+  absl::Status Compile(const worker::v1::Job& job, const OnPhase& on_phase,
+                       worker::v1::JobResult* result);
+
+  std::unique_ptr<pipeline::Device> device_;
+  std::unique_ptr<pipeline::Device> proof_device_;
+  std::map<Digest, std::unique_ptr<LoadedProgram>> programs_;
+  size_t validation_messages_sent_ = 0;
+};
+
+}  // namespace kiln::daemon

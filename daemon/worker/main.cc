@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// kiln-worker: compiles for one target, as kilnd's child or alone from a file.
+// Alone (`--job F --out G`) it is what build farms and bug reports run.
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "daemon/worker/channel.h"
+#include "daemon/worker/job_runner.h"
+#include "kiln/worker/v1/worker.pb.h"
+#include "proto/status_macros.h"
+#include "proto/target.h"
+#include "proto/text.h"
+#include "shaders/compiler.h"
+#include "shaders/pipeline/device.h"
+
+namespace kiln::daemon {
+namespace {
+
+// glslang and drivers recurse over the source: 10,900 terms of a sum overflow
+// 8 MiB (KNOWN_FAULTS 1). Pages not touched cost nothing.
+constexpr size_t kCompileStackBytes = 256u << 20;
+
+struct WorkerOptions {
+  std::string target = std::string(kDefaultTarget);
+  std::string job_file;
+  std::string out_file;
+  uint64_t memory_mb = 0;
+  bool validate = false;
+};
+
+// Dies with the daemon, before everything else on the machine, and small.
+void LimitSelf(const WorkerOptions& options) {
+  if (options.job_file.empty()) {
+    // A daemon that died before this line is noticed by the closed channel.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    std::ofstream("/proc/self/oom_score_adj") << 500;
+  }
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  if (options.memory_mb != 0) {
+    const rlim_t bytes = (options.memory_mb << 20) + kCompileStackBytes;
+    const rlimit memory{bytes, bytes};
+    setrlimit(RLIMIT_DATA, &memory);
+  }
+}
+
+absl::StatusOr<std::unique_ptr<JobRunner>> OpenTarget(
+    const WorkerOptions& options) {
+  KILN_ASSIGN_OR_RETURN(const TargetSpec spec,
+                        TargetSpec::Parse(options.target));
+  KILN_RETURN_IF_ERROR(pipeline::SelectDriver(spec));
+  const pipeline::DeviceOptions device_options{options.validate};
+  KILN_ASSIGN_OR_RETURN(auto device,
+                        pipeline::Device::Open(spec, device_options));
+  KILN_ASSIGN_OR_RETURN(auto proof_device,
+                        pipeline::Device::Open(spec, device_options));
+  return std::make_unique<JobRunner>(std::move(device),
+                                     std::move(proof_device));
+}
+
+void SetError(const absl::Status& status, worker::v1::Hello* hello) {
+  const absl::string_view text = status.message();
+  hello->set_error_code(static_cast<uint32_t>(status.code()));
+  hello->set_error(ToValidUtf8({text.data(), text.size()}));
+}
+
+void FillHello(const TargetIdentity& identity, worker::v1::Hello* hello) {
+  hello->set_device_name(identity.device_name);
+  for (const IdentityField& field : identity.fields) {
+    hello->add_field_names(field.name);
+    hello->add_field_values(field.value);
+  }
+  hello->set_compiler_version(shaders::CompilerVersion());
+}
+
+bool Report(const worker::v1::WorkerReport& report) {
+  return WriteFrame(kWorkerChannelFd, report.SerializeAsString());
+}
+
+// Answers commands until the daemon closes the channel.
+int Serve(const WorkerOptions& options) {
+  worker::v1::WorkerReport greeting;
+  absl::StatusOr<std::unique_ptr<JobRunner>> runner = OpenTarget(options);
+  if (!runner.ok()) {
+    SetError(runner.status(), greeting.mutable_hello());
+    Report(greeting);
+    return 1;
+  }
+  FillHello((*runner)->device().identity(), greeting.mutable_hello());
+  Report(greeting);
+  while (std::optional<std::string> frame = ReadFrame(kWorkerChannelFd)) {
+    worker::v1::WorkerCommand command;
+    if (!command.ParseFromString(*frame)) {
+      std::cerr << "kiln-worker: malformed command\n";
+      return 1;
+    }
+    if (command.has_load_program()) {
+      // A program that does not load fails the jobs that name it.
+      (*runner)->LoadProgram(command.load_program()).IgnoreError();
+      continue;
+    }
+    const worker::v1::Job& job = command.job();
+    worker::v1::WorkerReport report;
+    *report.mutable_result() = (*runner)->Run(job, [&](std::string_view phase) {
+      worker::v1::WorkerReport notice;
+      notice.mutable_phase()->set_job_id(job.job_id());
+      notice.mutable_phase()->set_phase(std::string(phase));
+      Report(notice);
+    });
+    Report(report);
+  }
+  return 0;
+}
+
+// Runs the one job of a file. Exit code 0 when it compiled.
+int RunFile(const WorkerOptions& options) {
+  worker::v1::Job job;
+  std::ifstream in(options.job_file, std::ios::binary);
+  if (!in || !job.ParseFromIstream(&in)) {
+    std::cerr << fmt::format("kiln-worker: '{}' holds no job\n",
+                             options.job_file);
+    return 2;
+  }
+  absl::StatusOr<std::unique_ptr<JobRunner>> runner = OpenTarget(options);
+  absl::Status status = runner.status();
+  if (status.ok()) {
+    status = (*runner)->LoadProgram(job.program());
+  }
+  if (!status.ok()) {
+    std::cerr << fmt::format("kiln-worker: {}\n", status.ToString());
+    return 1;
+  }
+  const worker::v1::JobResult result =
+      (*runner)->Run(job, [](std::string_view phase) {
+        std::cerr << fmt::format("kiln-worker: {}\n", phase);
+      });
+  std::ofstream out(options.out_file, std::ios::binary);
+  if (!result.SerializeToOstream(&out) || !out.flush()) {
+    std::cerr << fmt::format("kiln-worker: cannot write '{}'\n",
+                             options.out_file);
+    return 2;
+  }
+  if (result.error_code() != 0) {
+    std::cerr << fmt::format("kiln-worker: {}\n{}", result.error(),
+                             result.diagnostics());
+    return 1;
+  }
+  return 0;
+}
+
+struct Task {
+  const WorkerOptions& options;
+  int exit_code = 1;
+};
+
+void* RunTask(void* argument) {
+  auto* task = static_cast<Task*>(argument);
+  try {  // the process's outermost frame
+    task->exit_code = task->options.job_file.empty() ? Serve(task->options)
+                                                     : RunFile(task->options);
+  } catch (const std::exception& error) {
+    std::cerr << fmt::format("kiln-worker: {}\n", ToValidUtf8(error.what()));
+  }
+  return nullptr;
+}
+
+int RunOnLargeStack(const WorkerOptions& options) {
+  Task task{options};
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kCompileStackBytes);
+  pthread_t thread{};
+  if (pthread_create(&thread, &attributes, RunTask, &task) != 0) {
+    std::cerr << "kiln-worker: cannot start the compile thread\n";
+    return 1;
+  }
+  pthread_join(thread, nullptr);
+  return task.exit_code;
+}
+
+}  // namespace
+}  // namespace kiln::daemon
+
+int main(int argc, char** argv) {
+  kiln::daemon::WorkerOptions options;
+  CLI::App app(
+      "kiln-worker compiles shader variants for one target. kilnd starts it; "
+      "with --job and --out\n"
+      "it runs one job alone, from a file to a file.",
+      "kiln-worker");
+  app.add_option("--target", options.target,
+                 "radv:<family>, lavapipe or gpu:<index>")
+      ->capture_default_str();
+  auto* job = app.add_option("--job", options.job_file,
+                             "run the kiln.worker.v1.Job in this file");
+  app.add_option("--out", options.out_file, "and write its JobResult here")
+      ->needs(job);
+  app.add_option("--memory-mb", options.memory_mb,
+                 "data memory limit in MiB; 0: none");
+  app.add_flag("--validate", options.validate,
+               "load the Khronos validation layer");
+  try {  // CLI11 reports by exception only
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  kiln::daemon::LimitSelf(options);
+  return kiln::daemon::RunOnLargeStack(options);
+}

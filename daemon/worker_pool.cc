@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/worker_pool.h"
+
+#include <algorithm>
+#include <deque>
+#include <list>
+#include <map>
+#include <set>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "daemon/worker/channel.h"
+#include "daemon/worker_process.h"
+#include "kiln/worker/v1/worker.pb.h"
+#include "proto/text.h"
+
+namespace kiln::daemon {
+namespace {
+
+namespace asio = boost::asio;
+using ErrorCode = boost::system::error_code;
+
+// A driver that has not opened its device by then is not going to: 130 to
+// 550 ms were measured (DESIGN section 1).
+constexpr std::chrono::seconds kOpenDeadline{30};
+
+// Starts of one job. The second is on a fresh worker; a job that takes two
+// workers down is to blame.
+constexpr uint32_t kMaxAttempts = 2;
+
+// Deaths by a signal from outside (somebody's kill, the out-of-memory killer)
+// that a job is forgiven before they count.
+constexpr uint32_t kMaxOutsideKills = 8;
+
+// Workers over all targets. Idle ones of other targets make room.
+constexpr uint32_t kMaxWorkersPerSlot = 4;
+
+enum class SlotState : uint8_t { kOpening, kIdle, kCompiling };
+
+std::string_view StateText(SlotState state) {
+  switch (state) {
+    case SlotState::kOpening:
+      return "opening";
+    case SlotState::kIdle:
+      return "idle";
+    case SlotState::kCompiling:
+      return "compiling";
+  }
+  return "unknown";
+}
+
+// One worker and what it is doing.
+struct Slot {
+  explicit Slot(asio::io_context& io) : timer(io) {}
+
+  std::shared_ptr<WorkerProcess> process;
+  SlotState state = SlotState::kOpening;
+  std::shared_ptr<CompileJob> job;
+  std::string phase;
+  asio::steady_timer timer;  // of the open or the job
+  bool timed_out = false;
+  std::set<Digest> programs;  // loaded, see kWorkerPrograms
+  uint64_t jobs_done = 0;
+};
+
+using SlotList = std::list<Slot>;
+
+// The workers and the queue of one target.
+struct TargetWorkers {
+  TargetSpec spec;
+  OpenTargetPtr open;  // null until the first worker has answered
+  std::vector<WorkerPool::OnOpen> waiting;
+  std::deque<std::shared_ptr<CompileJob>> queue;
+  SlotList slots;
+  // Programs whose front end runs right now: others of theirs wait for it.
+  std::set<Digest> in_front_end;
+};
+
+absl::Status StatusOf(uint32_t code, const std::string& text) {
+  return {static_cast<absl::StatusCode>(code), text};
+}
+
+std::string WithTail(std::string text, const std::string& stderr_tail) {
+  if (!stderr_tail.empty()) {
+    text += fmt::format("; its last words: {}", Shorten(stderr_tail, 300));
+  }
+  return text;
+}
+
+class ProcessPool final : public WorkerPool {
+ public:
+  ProcessPool(asio::io_context& io, WorkerPoolOptions options,
+              Counters& counters, OnDone on_done)
+      : io_(io),
+        options_(std::move(options)),
+        counters_(counters),
+        on_done_(std::move(on_done)) {}
+
+  void Open(const TargetSpec& spec, OnOpen on_open) override {
+    if (stopped_) {
+      on_open(absl::UnavailableError("the daemon is stopping"));
+      return;
+    }
+    TargetWorkers& target = WorkersOf(spec);
+    // A target whose workers have all gone is opened afresh: its driver may
+    // have been updated meanwhile.
+    if (target.open != nullptr && !target.slots.empty()) {
+      on_open(target.open);
+      return;
+    }
+    target.waiting.push_back(std::move(on_open));
+    if (target.slots.empty()) {
+      StartWorker(target);
+    }
+  }
+
+  void Submit(std::shared_ptr<CompileJob> job) override {
+    if (stopped_) {
+      Finish(std::move(job), {absl::UnavailableError("the daemon is stopping"),
+                              "",
+                              {},
+                              {},
+                              false});
+      return;
+    }
+    const auto spec = TargetSpec::Parse(job->target->spec);
+    TargetWorkers& target = WorkersOf(*spec);
+    target.queue.push_back(std::move(job));
+    ++queued_;
+    Schedule();
+  }
+
+  PoolSnapshot Snapshot() const override {
+    PoolSnapshot snapshot;
+    snapshot.jobs_queued = queued_;
+    snapshot.jobs_running = running_;
+    for (const auto& [spec, target] : targets_) {
+      for (const Slot& slot : target.slots) {
+        snapshot.workers.push_back(
+            {static_cast<uint32_t>(slot.process->pid()), spec.ToString(),
+             std::string(StateText(slot.state)),
+             slot.job ? slot.job->label : "", slot.jobs_done});
+      }
+    }
+    return snapshot;
+  }
+
+  void Stop() override {
+    stopped_ = true;
+    const absl::Status stopping =
+        absl::UnavailableError("the daemon is stopping");
+    for (auto& [spec, target] : targets_) {
+      for (const std::shared_ptr<CompileJob>& job :
+           std::exchange(target.queue, {})) {
+        Finish(job, {stopping, "", {}, {}, false});
+      }
+      AnswerOpen(target, stopping);
+      for (Slot& slot : target.slots) {
+        slot.timer.cancel();
+        slot.process->Kill();
+      }
+    }
+    queued_ = 0;
+  }
+
+ private:
+  TargetWorkers& WorkersOf(const TargetSpec& spec) {
+    TargetWorkers& target = targets_[spec];
+    target.spec = spec;
+    return target;
+  }
+
+  // Gives work to idle workers and starts workers for what is left.
+  void Schedule() {
+    for (auto& [spec, target] : targets_) {
+      while (running_ < options_.workers && AssignOne(target)) {
+      }
+    }
+  }
+
+  // Returns: true if a job was given to a worker or ended at once.
+  bool AssignOne(TargetWorkers& target) {
+    auto runnable = std::ranges::find_if(
+        target.queue, [&](const std::shared_ptr<CompileJob>& job) {
+          return !target.in_front_end.contains(job->program->id());
+        });
+    if (runnable == target.queue.end()) {
+      return false;
+    }
+    if (std::optional<JobOutcome> known = KnownOutcome(target, **runnable)) {
+      Finish(Take(target, runnable), *std::move(known));
+      return true;
+    }
+    auto idle = std::ranges::find(target.slots, SlotState::kIdle, &Slot::state);
+    if (idle != target.slots.end()) {
+      Assign(target, *idle, Take(target, runnable));
+      return true;
+    }
+    const auto opening =
+        std::ranges::count(target.slots, SlotState::kOpening, &Slot::state);
+    const size_t wanted =
+        std::min<size_t>(target.queue.size(), options_.workers - running_);
+    if (static_cast<size_t>(opening) < wanted &&
+        target.slots.size() < options_.workers) {
+      StartWorker(target);
+    }
+    return false;
+  }
+
+  // A job that needs no worker: its target has changed, or its program is
+  // known not to compile.
+  std::optional<JobOutcome> KnownOutcome(const TargetWorkers& target,
+                                         const CompileJob& job) {
+    if (target.open != nullptr && target.open->id != job.target->id) {
+      return JobOutcome{absl::FailedPreconditionError(
+                            fmt::format("target {} is another one since its "
+                                        "driver changed; open a new session",
+                                        job.target->spec)),
+                        "",
+                        {},
+                        {},
+                        false};
+    }
+    const auto front_end = job.program->front_end(job.target->compiler);
+    if (front_end != nullptr && !front_end->failure.ok()) {
+      return JobOutcome{
+          front_end->failure, front_end->diagnostics, {}, {}, true};
+    }
+    return std::nullopt;
+  }
+
+  std::shared_ptr<CompileJob> Take(
+      TargetWorkers& target,
+      std::deque<std::shared_ptr<CompileJob>>::iterator where) {
+    std::shared_ptr<CompileJob> job = std::move(*where);
+    target.queue.erase(where);
+    --queued_;
+    return job;
+  }
+
+  void Assign(TargetWorkers& target, Slot& slot,
+              std::shared_ptr<CompileJob> job) {
+    if (job->program->front_end(job->target->compiler) == nullptr) {
+      target.in_front_end.insert(job->program->id());
+    }
+    LoadProgram(slot, *job);
+    ++job->attempts;
+    counters_.Add(Counter::kCompilesStarted);
+    worker::v1::WorkerCommand command;
+    command.mutable_job()->set_job_id(++last_job_id_);
+    command.mutable_job()->set_key(std::string(AsText(EncodeKey(job->key))));
+    slot.process->Send(command);
+    slot.state = SlotState::kCompiling;
+    slot.phase = "start";
+    slot.job = std::move(job);
+    ++running_;
+    StartTimer(slot, options_.job_timeout);
+  }
+
+  void LoadProgram(Slot& slot, const CompileJob& job) {
+    if (slot.programs.contains(job.program->id())) {
+      return;
+    }
+    if (slot.programs.size() >= kWorkerPrograms) {
+      slot.programs.clear();  // as the worker does
+    }
+    slot.programs.insert(job.program->id());
+    worker::v1::WorkerCommand command;
+    worker::v1::LoadProgram* load = command.mutable_load_program();
+    load->set_program_id(std::string(job.program->id().raw()));
+    load->set_canonical(std::string(AsText(job.program->canonical())));
+    if (const auto front_end = job.program->front_end(job.target->compiler)) {
+      for (const Module& module : front_end->modules) {
+        worker::v1::StageModule* out = load->add_modules();
+        out->set_stage(static_cast<uint32_t>(module.id.stage));
+        out->set_digest(std::string(module.id.module.raw()));
+        out->set_spirv(std::string(AsText(module.spirv)));
+      }
+    }
+    slot.process->Send(command);
+  }
+
+  void StartTimer(Slot& slot, std::chrono::seconds limit) {
+    slot.timer.expires_after(limit);
+    slot.timer.async_wait([&slot](ErrorCode error) {
+      if (!error) {  // cancelled before the slot goes
+        slot.timed_out = true;
+        slot.process->Kill();
+      }
+    });
+  }
+
+  void StartWorker(TargetWorkers& target) {
+    MakeRoom(target);
+    Slot& slot = target.slots.emplace_back(io_);
+    const WorkerSpawnOptions spawn{
+        options_.worker_binary, target.spec.ToString(),
+        options_.worker_memory_mb, options_.validate};
+    WorkerProcess::Callbacks callbacks{
+        [this, &target, &slot](const worker::v1::WorkerReport& report) {
+          OnReport(target, slot, report);
+        },
+        [this, &target, &slot](const WorkerExit& exit) {
+          OnExit(target, slot, exit);
+        }};
+    auto process = WorkerProcess::Spawn(io_, spawn, std::move(callbacks));
+    if (!process.ok()) {
+      target.slots.pop_back();
+      FailTarget(target, process.status());
+      return;
+    }
+    counters_.Add(Counter::kWorkersStarted);
+    slot.process = *std::move(process);
+    StartTimer(slot, kOpenDeadline);
+  }
+
+  // Retires an idle worker of another target when there are too many.
+  void MakeRoom(const TargetWorkers& wanting) {
+    size_t total = 0;
+    Slot* idle = nullptr;
+    for (auto& [spec, target] : targets_) {
+      total += target.slots.size();
+      auto found =
+          std::ranges::find(target.slots, SlotState::kIdle, &Slot::state);
+      if (&target != &wanting && found != target.slots.end()) {
+        idle = &*found;
+      }
+    }
+    if (total >= size_t{kMaxWorkersPerSlot} * options_.workers &&
+        idle != nullptr) {
+      idle->state = SlotState::kOpening;  // takes no more work
+      idle->process->Kill();
+    }
+  }
+
+  void OnReport(TargetWorkers& target, Slot& slot,
+                const worker::v1::WorkerReport& report) {
+    if (report.has_hello()) {
+      OnHello(target, slot, report.hello());
+    } else if (report.has_phase()) {
+      slot.phase = report.phase().phase();
+    } else if (report.has_result() && slot.job != nullptr) {
+      OnResult(target, slot, report.result());
+    }
+  }
+
+  void OnHello(TargetWorkers& target, Slot& slot,
+               const worker::v1::Hello& hello) {
+    slot.timer.cancel();
+    if (hello.error_code() != 0) {
+      // The worker exits by itself; its slot goes then.
+      FailTarget(target, StatusOf(hello.error_code(), hello.error()));
+      return;
+    }
+    auto open = std::make_shared<OpenTarget>();
+    open->spec = target.spec.ToString();
+    open->identity.device_name = hello.device_name();
+    for (int i = 0;
+         i < hello.field_names_size() && i < hello.field_values_size(); ++i) {
+      open->identity.fields.push_back(
+          {hello.field_names(i), hello.field_values(i)});
+    }
+    open->id = open->identity.Id();
+    open->compiler = hello.compiler_version();
+    if (target.open == nullptr || target.open->id != open->id) {
+      spdlog::info("target open target={} device=\"{}\" digest={}", open->spec,
+                   hello.device_name(), open->id.ShortHex());
+      target.open = std::move(open);
+    }
+    slot.state = SlotState::kIdle;
+    AnswerOpen(target, target.open);
+    Schedule();
+  }
+
+  void AnswerOpen(TargetWorkers& target,
+                  const absl::StatusOr<OpenTargetPtr>& answer) {
+    for (OnOpen& on_open : std::exchange(target.waiting, {})) {
+      on_open(answer);
+    }
+  }
+
+  // No worker can be had: everything that waits for one ends.
+  void FailTarget(TargetWorkers& target, const absl::Status& why) {
+    const absl::string_view reason = why.message();
+    const absl::Status status = absl::FailedPreconditionError(
+        fmt::format("target {} cannot be opened: {}", target.spec.ToString(),
+                    std::string_view(reason.data(), reason.size())));
+    spdlog::warn(
+        "{}", Shorten({status.message().data(), status.message().size()}, 600));
+    AnswerOpen(target, status);
+    const bool others = std::ranges::any_of(target.slots, [](const Slot& slot) {
+      return slot.state != SlotState::kOpening;
+    });
+    if (!others) {
+      target.open = nullptr;
+      for (const std::shared_ptr<CompileJob>& job :
+           std::exchange(target.queue, {})) {
+        --queued_;
+        Finish(job, {status, "", {}, {}, false});
+      }
+    }
+  }
+
+  void OnResult(TargetWorkers& target, Slot& slot,
+                const worker::v1::JobResult& result) {
+    slot.timer.cancel();
+    std::shared_ptr<CompileJob> job = std::exchange(slot.job, nullptr);
+    slot.state = SlotState::kIdle;
+    ++slot.jobs_done;
+    --running_;
+    target.in_front_end.erase(job->program->id());
+    JobOutcome outcome = OutcomeOf(*job, result);
+    KeepFrontEnd(*job, result, outcome);
+    Finish(std::move(job), std::move(outcome));
+    Schedule();
+  }
+
+  JobOutcome OutcomeOf(const CompileJob& job,
+                       const worker::v1::JobResult& result) {
+    JobOutcome outcome;
+    for (const std::string& message : result.validation_messages()) {
+      counters_.Add(Counter::kValidationMessages);
+      spdlog::warn("validation label=\"{}\" message=\"{}\"", job.label,
+                   Shorten(message, 800));
+    }
+    for (const worker::v1::StageModule& module : result.modules()) {
+      auto digest = Digest::FromRaw(module.digest());
+      if (digest.ok()) {
+        outcome.modules.push_back(
+            {{static_cast<Stage>(module.stage()), *digest},
+             ToBytes(AsBytes(module.spirv()))});
+      }
+    }
+    if (result.error_code() != 0) {
+      outcome.status = StatusOf(result.error_code(), result.error());
+      outcome.diagnostics = result.diagnostics();
+      outcome.permanent = true;
+      return outcome;
+    }
+    auto artifact = DecodeArtifact(AsBytes(result.artifact()));
+    if (!artifact.ok() || artifact->key != job.key ||
+        artifact->target != job.target->id) {
+      outcome.status =
+          absl::InternalError("the worker's answer does not fit its job");
+    } else {
+      outcome.artifact = *std::move(artifact);
+    }
+    return outcome;
+  }
+
+  void KeepFrontEnd(CompileJob& job, const worker::v1::JobResult& result,
+                    const JobOutcome& outcome) {
+    if (result.front_end_us() != 0) {
+      counters_.Add(Counter::kFrontEndRuns);
+      spdlog::info("front end program={} ms={:.1f}",
+                   job.program->program().name,
+                   static_cast<double>(result.front_end_us()) / 1000);
+      job.program->set_front_end(job.target->compiler,
+                                 {outcome.modules, {}, ""});
+    } else if (result.front_end_failed()) {
+      counters_.Add(Counter::kFrontEndRuns);
+      job.program->set_front_end(job.target->compiler,
+                                 {{}, outcome.status, outcome.diagnostics});
+    }
+  }
+
+  // Erases the slot: nothing may use it afterwards.
+  void OnExit(TargetWorkers& target, Slot& slot, const WorkerExit& exit) {
+    slot.timer.cancel();
+    const bool was_opening = slot.state == SlotState::kOpening;
+    std::shared_ptr<CompileJob> job = std::exchange(slot.job, nullptr);
+    const std::string phase = slot.phase;
+    const bool timed_out = slot.timed_out;
+    std::erase_if(target.slots,
+                  [&](const Slot& other) { return &other == &slot; });
+    if (stopped_) {
+      if (job != nullptr) {
+        --running_;
+        Finish(std::move(job),
+               {absl::UnavailableError("the daemon is stopping"),
+                "",
+                {},
+                {},
+                false});
+      }
+      return;
+    }
+    if (job != nullptr) {
+      --running_;
+      target.in_front_end.erase(job->program->id());
+      OnLostJob(target, std::move(job), phase, timed_out, exit);
+    } else if (was_opening && !target.waiting.empty()) {
+      FailTarget(
+          target,
+          absl::InternalError(WithTail(
+              fmt::format("its worker {} while opening the device", exit.cause),
+              exit.stderr_tail)));
+    }
+    Schedule();
+  }
+
+  // A worker has taken its job with it.
+  void OnLostJob(TargetWorkers& target, std::shared_ptr<CompileJob> job,
+                 const std::string& phase, bool timed_out,
+                 const WorkerExit& exit) {
+    if (timed_out) {
+      counters_.Add(Counter::kJobsTimedOut);
+      Finish(std::move(job),
+             {absl::DeadlineExceededError(fmt::format(
+                  "compile took over {} s in the {} and was stopped",
+                  options_.job_timeout.count(), phase)),
+              exit.stderr_tail,
+              {},
+              {},
+              false});
+      return;
+    }
+    counters_.Add(Counter::kWorkersCrashed);
+    spdlog::warn(
+        "worker lost label=\"{}\" cause=\"{}\" phase=\"{}\" attempt={}",
+        job->label, exit.cause, phase, job->attempts);
+    bool again = job->attempts < kMaxAttempts;
+    if (exit.killed_from_outside && job->outside_kills < kMaxOutsideKills) {
+      ++job->outside_kills;
+      --job->attempts;  // not the job's fault
+      again = true;
+    }
+    if (again) {
+      counters_.Add(Counter::kJobsRetried);
+      target.queue.push_front(std::move(job));
+      ++queued_;
+      return;
+    }
+    const absl::Status status = absl::InternalError(
+        fmt::format("compiler {} in the {}", exit.cause, phase));
+    if (phase.starts_with("front end")) {
+      job->program->set_front_end(job->target->compiler,
+                                  {{}, status, exit.stderr_tail});
+    }
+    Finish(std::move(job), {status, exit.stderr_tail, {}, {}, true});
+  }
+
+  void Finish(std::shared_ptr<CompileJob> job, JobOutcome outcome) {
+    on_done_(std::move(job), std::move(outcome));
+  }
+
+  asio::io_context& io_;
+  const WorkerPoolOptions options_;
+  Counters& counters_;
+  const OnDone on_done_;
+  std::map<TargetSpec, TargetWorkers> targets_;
+  size_t queued_ = 0;
+  size_t running_ = 0;
+  uint64_t last_job_id_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<WorkerPool> WorkerPool::Create(asio::io_context& io,
+                                               WorkerPoolOptions options,
+                                               Counters& counters,
+                                               OnDone on_done) {
+  return std::make_unique<ProcessPool>(io, std::move(options), counters,
+                                       std::move(on_done));
+}
+
+}  // namespace kiln::daemon

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/small_program.h"
+
+namespace kiln::testing {
+namespace {
+
+constexpr char kVertex[] = R"(#version 460
+void main() {
+  gl_Position = vec4(float(gl_VertexIndex & 1), float(gl_VertexIndex >> 1), 0.0, 1.0);
+}
+)";
+
+}  // namespace
+
+Program SmallProgram(const std::string& fragment) {
+  Program program;
+  program.name = "small";
+  program.stages = {{Stage::kVertex, "small.vert"},
+                    {Stage::kFragment, "small.frag"}};
+  program.features_constant_id = 2;
+  program.features = {{0, "Warm", FeatureOwner::kMaterial},
+                      {1, "Noisy", FeatureOwner::kFrame}};
+  program.kinds = {
+      {{"opaque", {}, {{"depth_write", "true"}}}, false, false},
+      {{"blended", {}, {{"blend", "true"}, {"depth_write", "false"}}},
+       true,
+       true}};
+  program.backdrops = {{"none", {}, {}},
+                       {"sky", {}, {{"depth_compare", "equal"}}}};
+  program.blends = {{"alpha", {}, {}},
+                    {"additive", {}, {{"dst_color", "one"}}}};
+  program.pipeline.color_formats = {"r8g8b8a8_unorm"};
+  program.pipeline.depth_format = "d32_sfloat";
+  program.pipeline.push_constant_bytes = 16;
+  program.pipeline.push_constant_stages = {Stage::kFragment};
+  program.files = {{"small.frag", fragment}, {"small.vert", kVertex}};
+  return program;
+}
+
+}  // namespace kiln::testing

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Programs that compile in milliseconds, for tests that are not about shaders.
+
+#include <string>
+
+#include "proto/program.h"
+
+namespace kiln::testing {
+
+// The fragment shader of `SmallProgram`: two feature bits, Warm and Noisy.
+inline constexpr char kSmallFragment[] = R"(#version 460
+layout(constant_id = 2) const uint Features = 0x3u;
+const bool UsesWarm = (Features & 1u) != 0u;
+const bool UsesNoisy = (Features & 2u) != 0u;
+layout(push_constant) uniform Push { vec4 tint; } push;
+layout(location = 0) out vec4 color;
+void main() {
+  color = push.tint;
+  if (UsesWarm && push.tint.x > 0.5) { color.r += sin(push.tint.y) * cos(push.tint.z); }
+  if (UsesNoisy && push.tint.w > 0.5) { color.g += fract(sin(dot(color.xy, vec2(12.9, 78.2)))); }
+}
+)";
+
+// Kinds opaque (no other axis), blended (backdrop and blend); backdrops none
+// and sky; blends alpha and additive; features Warm (bit 0) and Noisy (bit 1).
+// `fragment` replaces the fragment shader.
+Program SmallProgram(const std::string& fragment = kSmallFragment);
+
+}  // namespace kiln::testing
