@@ -13,6 +13,7 @@
 #include "client/assembler.h"
 #include "client/socket_probe.h"
 #include "kiln/v1/kiln.grpc.pb.h"
+#include "proto/grpc_lifetime.h"
 #include "proto/limits.h"
 #include "proto/socket_path.h"
 #include "proto/status_macros.h"
@@ -40,6 +41,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& socket) {
   // Also the longest that one attempt to connect may take. Long, so that a
   // frozen daemon shows as the call's own deadline and a busy one has time.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 60000);
+  KeepGrpcRunning();
   return grpc::CreateCustomChannel(
       "unix:" + socket, grpc::InsecureChannelCredentials(), arguments);
 }

@@ -103,9 +103,9 @@ void Scheduler::RequestMissing(std::shared_ptr<CompileJob> job,
       answer = Failed(failure->second.status, failure->second.diagnostics,
                       job->label);
     } else if (flights_.size() >= limits::kQueuedJobs) {
-      answer = Failed(absl::ResourceExhaustedError(fmt::format(
-                          "{} compiles are waiting already", flights_.size())),
-                      "", job->label);
+      // Not a fault of the key: clients ask again a little later.
+      answer = Rejected(absl::ResourceExhaustedError(
+          fmt::format("{} compiles are waiting already", flights_.size())));
     } else {
       flights_[flight_key].push_back(std::move(on_answer));
       boost::asio::post(io_,

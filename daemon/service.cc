@@ -19,6 +19,7 @@
 #include "daemon/stream_call.h"
 #include "daemon/version.h"
 #include "kiln/v1/kiln.grpc.pb.h"
+#include "proto/grpc_lifetime.h"
 #include "proto/limits.h"
 #include "proto/status_macros.h"
 #include "proto/text.h"
@@ -231,6 +232,7 @@ class Service final : public v1::Kiln::CallbackService {
 class GrpcHost final : public ServiceHost {
  public:
   explicit GrpcHost(ServiceContext context) : service_(std::move(context)) {
+    KeepGrpcRunning();
     grpc::ServerBuilder builder;
     builder.RegisterService(&service_);
     builder.SetMaxReceiveMessageSize(

@@ -13,6 +13,7 @@
 #include <spdlog/spdlog.h>
 
 #include "daemon/worker/channel.h"
+#include "daemon/worker_messages.h"
 #include "daemon/worker_process.h"
 #include "kiln/worker/v1/worker.pb.h"
 #include "proto/text.h"
@@ -62,6 +63,7 @@ struct Slot {
   std::string phase;
   asio::steady_timer timer;  // of the open or the job
   bool timed_out = false;
+  bool retired = false;       // on its way out: takes no work, and nobody minds
   std::set<Digest> programs;  // loaded, see kWorkerPrograms
   uint64_t jobs_done = 0;
 };
@@ -77,11 +79,9 @@ struct TargetWorkers {
   SlotList slots;
   // Programs whose front end runs right now: others of theirs wait for it.
   std::set<Digest> in_front_end;
+  // Workers killed from outside since the last one that opened.
+  uint32_t lost_while_opening = 0;
 };
-
-absl::Status StatusOf(uint32_t code, const std::string& text) {
-  return {static_cast<absl::StatusCode>(code), text};
-}
 
 std::string WithTail(std::string text, const std::string& stderr_tail) {
   if (!stderr_tail.empty()) {
@@ -249,10 +249,7 @@ class ProcessPool final : public WorkerPool {
     LoadProgram(slot, *job);
     ++job->attempts;
     counters_.Add(Counter::kCompilesStarted);
-    worker::v1::WorkerCommand command;
-    command.mutable_job()->set_job_id(++last_job_id_);
-    command.mutable_job()->set_key(std::string(AsText(EncodeKey(job->key))));
-    slot.process->Send(command);
+    slot.process->Send(MakeJob(++last_job_id_, *job));
     slot.state = SlotState::kCompiling;
     slot.phase = "start";
     slot.job = std::move(job);
@@ -268,19 +265,7 @@ class ProcessPool final : public WorkerPool {
       slot.programs.clear();  // as the worker does
     }
     slot.programs.insert(job.program->id());
-    worker::v1::WorkerCommand command;
-    worker::v1::LoadProgram* load = command.mutable_load_program();
-    load->set_program_id(std::string(job.program->id().raw()));
-    load->set_canonical(std::string(AsText(job.program->canonical())));
-    if (const auto front_end = job.program->front_end(job.target->compiler)) {
-      for (const Module& module : front_end->modules) {
-        worker::v1::StageModule* out = load->add_modules();
-        out->set_stage(static_cast<uint32_t>(module.id.stage));
-        out->set_digest(std::string(module.id.module.raw()));
-        out->set_spirv(std::string(AsText(module.spirv)));
-      }
-    }
-    slot.process->Send(command);
+    slot.process->Send(MakeLoadProgram(job));
   }
 
   void StartTimer(Slot& slot, std::chrono::seconds limit) {
@@ -331,7 +316,8 @@ class ProcessPool final : public WorkerPool {
     }
     if (total >= size_t{kMaxWorkersPerSlot} * options_.workers &&
         idle != nullptr) {
-      idle->state = SlotState::kOpening;  // takes no more work
+      idle->state = SlotState::kOpening;
+      idle->retired = true;
       idle->process->Kill();
     }
   }
@@ -350,25 +336,17 @@ class ProcessPool final : public WorkerPool {
   void OnHello(TargetWorkers& target, Slot& slot,
                const worker::v1::Hello& hello) {
     slot.timer.cancel();
-    if (hello.error_code() != 0) {
-      // The worker exits by itself; its slot goes then.
-      FailTarget(target, StatusOf(hello.error_code(), hello.error()));
+    absl::StatusOr<OpenTargetPtr> open = ToOpenTarget(target.spec, hello);
+    if (!open.ok()) {
+      slot.retired = true;  // it exits by itself
+      FailTarget(target, open.status());
       return;
     }
-    auto open = std::make_shared<OpenTarget>();
-    open->spec = target.spec.ToString();
-    open->identity.device_name = hello.device_name();
-    for (int i = 0;
-         i < hello.field_names_size() && i < hello.field_values_size(); ++i) {
-      open->identity.fields.push_back(
-          {hello.field_names(i), hello.field_values(i)});
-    }
-    open->id = open->identity.Id();
-    open->compiler = hello.compiler_version();
-    if (target.open == nullptr || target.open->id != open->id) {
-      spdlog::info("target open target={} device=\"{}\" digest={}", open->spec,
-                   hello.device_name(), open->id.ShortHex());
-      target.open = std::move(open);
+    target.lost_while_opening = 0;
+    if (target.open == nullptr || target.open->id != (*open)->id) {
+      spdlog::info("target open target={} device=\"{}\" digest={}",
+                   (*open)->spec, hello.device_name(), (*open)->id.ShortHex());
+      target.open = *std::move(open);
     }
     slot.state = SlotState::kIdle;
     AnswerOpen(target, target.open);
@@ -412,43 +390,20 @@ class ProcessPool final : public WorkerPool {
     ++slot.jobs_done;
     --running_;
     target.in_front_end.erase(job->program->id());
-    JobOutcome outcome = OutcomeOf(*job, result);
+    LogValidation(*job, result);
+    JobOutcome outcome = ToOutcome(*job, result);
     KeepFrontEnd(*job, result, outcome);
     Finish(std::move(job), std::move(outcome));
     Schedule();
   }
 
-  JobOutcome OutcomeOf(const CompileJob& job,
-                       const worker::v1::JobResult& result) {
-    JobOutcome outcome;
+  void LogValidation(const CompileJob& job,
+                     const worker::v1::JobResult& result) {
     for (const std::string& message : result.validation_messages()) {
       counters_.Add(Counter::kValidationMessages);
       spdlog::warn("validation label=\"{}\" message=\"{}\"", job.label,
                    Shorten(message, 800));
     }
-    for (const worker::v1::StageModule& module : result.modules()) {
-      auto digest = Digest::FromRaw(module.digest());
-      if (digest.ok()) {
-        outcome.modules.push_back(
-            {{static_cast<Stage>(module.stage()), *digest},
-             ToBytes(AsBytes(module.spirv()))});
-      }
-    }
-    if (result.error_code() != 0) {
-      outcome.status = StatusOf(result.error_code(), result.error());
-      outcome.diagnostics = result.diagnostics();
-      outcome.permanent = true;
-      return outcome;
-    }
-    auto artifact = DecodeArtifact(AsBytes(result.artifact()));
-    if (!artifact.ok() || artifact->key != job.key ||
-        artifact->target != job.target->id) {
-      outcome.status =
-          absl::InternalError("the worker's answer does not fit its job");
-    } else {
-      outcome.artifact = *std::move(artifact);
-    }
-    return outcome;
   }
 
   void KeepFrontEnd(CompileJob& job, const worker::v1::JobResult& result,
@@ -470,7 +425,8 @@ class ProcessPool final : public WorkerPool {
   // Erases the slot: nothing may use it afterwards.
   void OnExit(TargetWorkers& target, Slot& slot, const WorkerExit& exit) {
     slot.timer.cancel();
-    const bool was_opening = slot.state == SlotState::kOpening;
+    const bool lost_opening =
+        slot.state == SlotState::kOpening && !slot.retired;
     std::shared_ptr<CompileJob> job = std::exchange(slot.job, nullptr);
     const std::string phase = slot.phase;
     const bool timed_out = slot.timed_out;
@@ -492,14 +448,28 @@ class ProcessPool final : public WorkerPool {
       --running_;
       target.in_front_end.erase(job->program->id());
       OnLostJob(target, std::move(job), phase, timed_out, exit);
-    } else if (was_opening && !target.waiting.empty()) {
-      FailTarget(
-          target,
-          absl::InternalError(WithTail(
-              fmt::format("its worker {} while opening the device", exit.cause),
-              exit.stderr_tail)));
+    } else if (lost_opening) {
+      OnLostOpening(target, timed_out, exit);
+    }
+    if (!target.waiting.empty() && target.slots.empty()) {
+      StartWorker(target);
     }
     Schedule();
+  }
+
+  // A worker has gone before it could say what its device is.
+  void OnLostOpening(TargetWorkers& target, bool timed_out,
+                     const WorkerExit& exit) {
+    if (exit.killed_from_outside &&
+        ++target.lost_while_opening <= kMaxOutsideKills) {
+      return;  // another one is started for whatever waits
+    }
+    const std::string cause =
+        timed_out ? fmt::format("did not open the device in {} s",
+                                kOpenDeadline.count())
+                  : fmt::format("{} while opening the device", exit.cause);
+    FailTarget(target, absl::InternalError(
+                           WithTail("its worker " + cause, exit.stderr_tail)));
   }
 
   // A worker has taken its job with it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/artifact.h"
 
+#include <algorithm>
 #include <bit>
 
 #include <fmt/format.h>
@@ -102,6 +103,13 @@ absl::StatusOr<Artifact> DecodeArtifact(ByteView bytes) {
   });
   artifact.provenance = in.Text();
   KILN_RETURN_IF_ERROR(in.Finish("artifact"));
+  const bool stages_known =
+      std::ranges::all_of(artifact.modules, [](const StageModule& module) {
+        return StageName(module.stage) != "unknown";
+      });
+  if (!stages_known || ProofText(artifact.proof) == "unknown") {
+    return absl::InvalidArgumentError("artifact: unknown stage or proof");
+  }
   return artifact;
 }
 

@@ -2,6 +2,7 @@
 #include "proto/digest.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 #include <openssl/sha.h>

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <fstream>
 #include <initializer_list>
-#include <sstream>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,149 +14,12 @@
 #include "proto/limits.h"
 #include "proto/status_macros.h"
 #include "proto/text.h"
+#include "proto/toml_table.h"
 
 namespace kiln {
 namespace {
 
 constexpr int64_t kFormat = 1;
-
-// Reads one TOML table into fields, remembering the first fault. A key nobody
-// asked for is a fault too: a typo must not silently do nothing.
-class TableReader {
- public:
-  TableReader(const toml::table& table, std::string where, absl::Status& status)
-      : table_(table), where_(std::move(where)), status_(status) {}
-
-  void Keys(std::initializer_list<std::string_view> known) {
-    for (const auto& [key, node] : table_) {
-      if (std::ranges::find(known, key.str()) == known.end()) {
-        Fail(node, fmt::format("unknown key '{}'", ToValidUtf8(key.str())));
-      }
-    }
-  }
-
-  std::string Text(std::string_view key, bool required = true,
-                   std::string fallback = "") {
-    const toml::node* node = Find(key, required);
-    if (node == nullptr) {
-      return fallback;
-    }
-    if (auto value = node->value_exact<std::string>()) {
-      return *value;
-    }
-    Fail(*node, fmt::format("'{}' is not a string", key));
-    return fallback;
-  }
-
-  uint32_t U32(std::string_view key, bool required = true,
-               uint32_t fallback = 0) {
-    const toml::node* node = Find(key, required);
-    if (node == nullptr) {
-      return fallback;
-    }
-    const auto value = node->value_exact<int64_t>();
-    if (!value || *value < 0 || *value > UINT32_MAX) {
-      Fail(*node, fmt::format("'{}' is not an unsigned 32-bit number", key));
-      return fallback;
-    }
-    return static_cast<uint32_t>(*value);
-  }
-
-  bool Bool(std::string_view key, bool fallback) {
-    const toml::node* node = Find(key, false);
-    return node == nullptr ? fallback : node->value_or(fallback);
-  }
-
-  std::vector<std::string> Texts(std::string_view key, bool required) {
-    std::vector<std::string> texts;
-    const toml::node* node = Find(key, required);
-    if (node == nullptr) {
-      return texts;
-    }
-    const toml::array* array = node->as_array();
-    if (array == nullptr) {
-      Fail(*node, fmt::format("'{}' is not a list of strings", key));
-      return texts;
-    }
-    for (const toml::node& element : *array) {
-      if (auto value = element.value_exact<std::string>()) {
-        texts.push_back(*value);
-      } else {
-        Fail(element,
-             fmt::format("'{}' holds something that is not a string", key));
-      }
-    }
-    return texts;
-  }
-
-  // Calls `each(reader)` for every table of the array of tables `key`.
-  template <typename Each>
-  void Tables(std::string_view key, Each each) {
-    const toml::node* node = Find(key, false);
-    if (node == nullptr) {
-      return;
-    }
-    const toml::array* array = node->as_array();
-    if (array == nullptr) {
-      Fail(*node, fmt::format("'{}' is not an array of tables", key));
-      return;
-    }
-    for (const toml::node& element : *array) {
-      if (const toml::table* table = element.as_table()) {
-        TableReader reader(
-            *table, fmt::format("{}[{}]", key, element.source().begin.line),
-            status_);
-        each(reader);
-      } else {
-        Fail(element,
-             fmt::format("'{}' holds something that is not a table", key));
-      }
-    }
-  }
-
-  // Calls `each(reader)` for the table `key`, if it is there.
-  template <typename Each>
-  void Table(std::string_view key, bool required, Each each) {
-    const toml::node* node = Find(key, required);
-    if (node == nullptr) {
-      return;
-    }
-    if (const toml::table* table = node->as_table()) {
-      TableReader reader(*table, std::string(key), status_);
-      each(reader);
-    } else {
-      Fail(*node, fmt::format("'{}' is not a table", key));
-    }
-  }
-
-  // Calls `each(key, node)` for every entry.
-  template <typename Each>
-  void Entries(Each each) {
-    for (const auto& [key, node] : table_) {
-      each(std::string(key.str()), node);
-    }
-  }
-
-  void Fail(const toml::node& node, std::string_view why) {
-    if (status_.ok()) {
-      status_ = absl::InvalidArgumentError(fmt::format(
-          "line {}: [{}] {}", node.source().begin.line, where_, why));
-    }
-  }
-
- private:
-  const toml::node* Find(std::string_view key, bool required) {
-    const toml::node* node = table_.get(key);
-    if (node == nullptr && required) {
-      Fail(table_, fmt::format("'{}' is missing", key));
-    }
-    return node;
-  }
-
-  const toml::table& table_;
-  std::string where_;
-  absl::Status& status_;
-};
 
 std::string StateText(const toml::node& node) {
   if (auto flag = node.value_exact<bool>()) {
@@ -343,27 +206,31 @@ void ReadSchema(TableReader& root, Program& program) {
   }
 }
 
-absl::StatusOr<std::string> ReadWholeFile(const std::filesystem::path& path,
-                                          size_t limit) {
+// Errors name what is wrong, the caller says with which file.
+absl::StatusOr<std::string> ReadWholeFile(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
-    return absl::NotFoundError(
-        fmt::format("no file '{}'", ToValidUtf8(path.string())));
+    return absl::NotFoundError("no such file");
   }
-  if (const auto size = std::filesystem::file_size(path, error);
-      error || size > limit) {
+  const auto size = std::filesystem::file_size(path, error);
+  if (error || size > limits::kProgramBytes) {
     return absl::InvalidArgumentError(
-        fmt::format("file '{}' is over {} bytes or unreadable",
-                    ToValidUtf8(path.string()), limit));
+        fmt::format("over {} bytes, or unreadable", limits::kProgramBytes));
   }
   std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in || !text) {
-    return absl::PermissionDeniedError(
-        fmt::format("cannot read '{}'", ToValidUtf8(path.string())));
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (!in.is_open() || in.bad()) {
+    return absl::PermissionDeniedError("cannot be read");
   }
-  return std::move(text).str();
+  return text;
+}
+
+// `status` with what it is about in front.
+absl::Status About(std::string_view what, const absl::Status& status) {
+  const absl::string_view text = status.message();
+  return {status.code(),
+          fmt::format("{}: {}", ToValidUtf8(what),
+                      std::string_view(text.data(), text.size()))};
 }
 
 absl::Status ReadSources(const std::filesystem::path& folder,
@@ -378,17 +245,18 @@ absl::Status ReadSources(const std::filesystem::path& folder,
       return absl::InvalidArgumentError(fmt::format(
           "source '{}' lies outside the program's folder", ToValidUtf8(name)));
     }
-    KILN_ASSIGN_OR_RETURN(std::string text,
-                          ReadWholeFile(file, limits::kProgramBytes));
-    program.files.push_back({name, std::move(text)});
+    absl::StatusOr<std::string> text = ReadWholeFile(file);
+    if (!text.ok()) {
+      return About(fmt::format("source '{}'", name), text.status());
+    }
+    program.files.push_back({name, *std::move(text)});
   }
   std::ranges::sort(program.files, {}, &SourceFile::path);
   return absl::OkStatus();
 }
 
 absl::StatusOr<Program> ReadProgram(const std::filesystem::path& file) {
-  KILN_ASSIGN_OR_RETURN(std::string text,
-                        ReadWholeFile(file, limits::kProgramBytes));
+  KILN_ASSIGN_OR_RETURN(std::string text, ReadWholeFile(file));
   toml::table table;
   try {  // toml++ has no error-code interface unless exceptions are off
     table = toml::parse(text);
@@ -425,11 +293,7 @@ absl::StatusOr<Program> ReadProgram(const std::filesystem::path& file) {
 absl::StatusOr<Program> LoadProgramFile(const std::filesystem::path& file) {
   absl::StatusOr<Program> program = ReadProgram(file);
   if (!program.ok()) {
-    return absl::Status(
-        program.status().code(),
-        fmt::format("{}: {}", ToValidUtf8(file.string()),
-                    std::string_view(program.status().message().data(),
-                                     program.status().message().size())));
+    return About(file.string(), program.status());
   }
   return program;
 }

@@ -2,6 +2,7 @@
 #include "proto/target.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 #include <fmt/format.h>

@@ -11,10 +11,10 @@
 #include <spirv-tools/libspirv.hpp>
 
 #include "proto/limits.h"
+#include "proto/spirv_view.h"
 #include "proto/text.h"
 #include "shaders/includer.h"
 #include "shaders/invalid_module.h"
-#include "proto/spirv_view.h"
 
 namespace kiln::shaders {
 namespace {

@@ -58,6 +58,7 @@ const std::set<std::string> kInternalHeaders = {
     "daemon/register_call.h",
     "daemon/artifact_call.h",
     "client/stream.h",
+    "proto/toml_table.h",
 };
 
 bool IsIn(const std::string& path, const std::string& folder) {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "proto/status_macros.h"
 #include "proto/spirv_view.h"
+#include "proto/status_macros.h"
 
 namespace kiln::pipeline {
 namespace {
@@ -24,24 +24,23 @@ std::map<uint32_t, uint32_t> DeclaredConstants(
   constexpr uint16_t kOpSpecConstant = 50;
   std::map<uint32_t, uint32_t> type_bits;
   std::map<uint32_t, uint32_t> result_bits;
-  ForEachInstruction(
-      spirv, [&](const Instruction& instruction) {
-        switch (instruction.opcode) {
-          case kOpTypeInt:
-          case kOpTypeFloat:
-            type_bits[instruction.word(1)] = instruction.word(2);
-            break;
-          case kOpSpecConstantTrue:
-          case kOpSpecConstantFalse:
-            result_bits[instruction.word(2)] = kConstantBits;
-            break;
-          case kOpSpecConstant:
-            result_bits[instruction.word(2)] = type_bits[instruction.word(1)];
-            break;
-          default:
-            break;
-        }
-      });
+  ForEachInstruction(spirv, [&](const Instruction& instruction) {
+    switch (instruction.opcode) {
+      case kOpTypeInt:
+      case kOpTypeFloat:
+        type_bits[instruction.word(1)] = instruction.word(2);
+        break;
+      case kOpSpecConstantTrue:
+      case kOpSpecConstantFalse:
+        result_bits[instruction.word(2)] = kConstantBits;
+        break;
+      case kOpSpecConstant:
+        result_bits[instruction.word(2)] = type_bits[instruction.word(1)];
+        break;
+      default:
+        break;
+    }
+  });
   std::map<uint32_t, uint32_t> declared;
   for (const auto& [id, result] : SpecializationResults(spirv)) {
     declared[id] = result_bits[result];

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/client/daemon_process.h"
 #include "tests/client/tiny_program.h"
+#include "tests/support/daemon_process.h"
 #include "tests/support/temp_dir.h"
 
 namespace kiln::testing {

@@ -19,6 +19,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/client/cli_fixture.h"
+#include "tests/support/status_matchers.h"
 
 namespace kiln::testing {
 namespace {
@@ -73,7 +74,7 @@ class CliTerminalTest : public CliTest {
 };
 
 TEST_F(CliTerminalTest, WarmDrawsABarAndTakesItAway) {
-  daemon_.Start();
+  ASSERT_OK(daemon_.Start());
   const TerminalResult result =
       RunOnTerminal({"warm", program_file_, "--all-of", "Red,Green"}, "xterm");
   EXPECT_EQ(result.exit_code, 0) << result.text;
@@ -83,7 +84,7 @@ TEST_F(CliTerminalTest, WarmDrawsABarAndTakesItAway) {
 }
 
 TEST_F(CliTerminalTest, DumbTerminalGetsPlainLines) {
-  daemon_.Start();
+  ASSERT_OK(daemon_.Start());
   const TerminalResult result =
       RunOnTerminal({"warm", program_file_, "--all-of", "Red"}, "dumb");
   EXPECT_EQ(result.exit_code, 0) << result.text;
@@ -92,7 +93,7 @@ TEST_F(CliTerminalTest, DumbTerminalGetsPlainLines) {
 }
 
 TEST_F(CliTerminalTest, WaitingRequestShowsASpinner) {
-  daemon_.Start();
+  ASSERT_OK(daemon_.Start());
   const TerminalResult result =
       RunOnTerminal(RequestArguments("Red", true), "xterm");
   EXPECT_EQ(result.exit_code, 0) << result.text;
@@ -100,7 +101,7 @@ TEST_F(CliTerminalTest, WaitingRequestShowsASpinner) {
 }
 
 TEST_F(CliTerminalTest, CtrlCLeavesWarmCleanlyAndTheDaemonServing) {
-  daemon_.Start();
+  ASSERT_OK(daemon_.Start());
   // The scene's variants are slow enough that it cannot be finished.
   const TerminalResult result = RunOnTerminal(
       {"warm", KILN_SOURCE_DIR "/shaders/scene/scene.program.toml", "--all-of",

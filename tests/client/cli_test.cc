@@ -93,7 +93,7 @@ TEST_F(CliTest, MissingProgramFileAndBadTargetExitWithTwo) {
 }
 
 TEST_F(CliTest, RequestWithWaitPrintsTheVariantAndItsCosts) {
-  daemon_.Start();
+  ASSERT_OK(daemon_.Start());
   const auto objects = RunJson(RequestArguments("Red,Blue", true), 0);
   ASSERT_EQ(objects.size(), 1u);
   const nlohmann::json& variant = objects[0];
@@ -110,12 +110,12 @@ TEST_F(CliTest, RequestWithWaitPrintsTheVariantAndItsCosts) {
 }
 
 TEST_F(CliTest, RequestWithoutWaitSaysPendingAndTheDaemonGoesOn) {
-  daemon_.Start();
+  ASSERT_OK(daemon_.Start());
   const auto first = RunJson(RequestArguments("Red", false), 0);
   ASSERT_EQ(first.size(), 1u);
   EXPECT_EQ(first[0]["state"], "pending");
-  EXPECT_TRUE(
-      Eventually([&] { return daemon_.Counters()["compiles_finished"] == 1; }));
+  EXPECT_TRUE(Eventually(
+      [&] { return daemon_.CounterValue("compiles_finished") == 1; }));
   const auto second = RunJson(RequestArguments("Red", true), 0);
   EXPECT_EQ(second[0]["state"], "ready");
   EXPECT_EQ(second[0]["origin"], "store");
@@ -123,7 +123,7 @@ TEST_F(CliTest, RequestWithoutWaitSaysPendingAndTheDaemonGoesOn) {
 }
 
 TEST_F(CliTest, VariantThatDoesNotCompileExitsWithOneAndItsDiagnostics) {
-  daemon_.Start();
+  ASSERT_OK(daemon_.Start());
   program_file_ = WriteProgramFile(BrokenProgram(), folder_.path());
   const auto objects = RunJson(RequestArguments("Red", true), 1);
   ASSERT_EQ(objects.size(), 1u);
@@ -135,7 +135,7 @@ TEST_F(CliTest, VariantThatDoesNotCompileExitsWithOneAndItsDiagnostics) {
 }
 
 TEST_F(CliTest, OverridesArePartOfTheKey) {
-  daemon_.Start();
+  ASSERT_OK(daemon_.Start());
   auto arguments = RequestArguments("Red", true);
   arguments.insert(arguments.end(), {"--override", "GAIN=0.5"});
   const auto objects = RunJson(arguments, 0);
@@ -144,14 +144,14 @@ TEST_F(CliTest, OverridesArePartOfTheKey) {
 }
 
 TEST_F(CliTest, TargetThatCannotBeOpenedExitsWithOne) {
-  daemon_.Start();
+  ASSERT_OK(daemon_.Start());
   auto arguments = RequestArguments("Red", true);
   arguments.insert(arguments.end(), {"--target", "gpu:63"});
   EXPECT_THAT(RunJson(arguments, 1)[0]["error"], HasSubstr("gpu:63"));
 }
 
 TEST_F(CliTest, ListShowsWhatWasStored) {
-  daemon_.Start();
+  ASSERT_OK(daemon_.Start());
   EXPECT_TRUE(RunJson({"list"}, 0).empty());
   const auto requested = RunJson(RequestArguments("Green", true), 0);
   const auto listed = RunJson({"list"}, 0);
@@ -162,7 +162,7 @@ TEST_F(CliTest, ListShowsWhatWasStored) {
 }
 
 TEST_F(CliTest, GetWritesBlobModulesAndDescription) {
-  daemon_.Start();
+  ASSERT_OK(daemon_.Start());
   const auto requested = RunJson(RequestArguments("Green", true), 0);
   const std::string key = requested[0]["key"];
   const std::filesystem::path out = folder_ / "out" / "variant";
@@ -181,7 +181,7 @@ TEST_F(CliTest, GetWritesBlobModulesAndDescription) {
 }
 
 TEST_F(CliTest, GetOfAKeyNobodyHasExitsWithOneAndOfNonsenseWithTwo) {
-  daemon_.Start();
+  ASSERT_OK(daemon_.Start());
   const CommandResult result = Run({"get", "abcd1234", "--out", folder_ / "o"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, HasSubstr("abcd1234"));
@@ -193,7 +193,7 @@ TEST_F(CliTest, GetOfAKeyNobodyHasExitsWithOneAndOfNonsenseWithTwo) {
 }
 
 TEST_F(CliTest, WarmMakesEverySubsetReadyAndTheNextOneFindsThemWarm) {
-  daemon_.Start();
+  ASSERT_OK(daemon_.Start());
   // Four subsets, for opaque and blended; all three bits are never asked for.
   auto objects = RunJson({"warm", program_file_, "--all-of", "Red,Green"}, 0);
   ASSERT_EQ(objects.size(), 9u);
@@ -212,7 +212,7 @@ TEST_F(CliTest, WarmMakesEverySubsetReadyAndTheNextOneFindsThemWarm) {
 }
 
 TEST_F(CliTest, WarmReportsFailuresAndGoesOn) {
-  daemon_.Start();
+  ASSERT_OK(daemon_.Start());
   program_file_ = WriteProgramFile(BrokenProgram(), folder_.path());
   const auto objects = RunJson(
       {"warm", program_file_, "--all-of", "Red", "--kind", "opaque"}, 1);
@@ -221,7 +221,7 @@ TEST_F(CliTest, WarmReportsFailuresAndGoesOn) {
 }
 
 TEST_F(CliTest, StatusPrintsCountersAndWorkers) {
-  daemon_.Start();
+  ASSERT_OK(daemon_.Start());
   RunJson(RequestArguments("Red", true), 0);
   const auto objects = RunJson({"status"}, 0);
   ASSERT_EQ(objects.size(), 1u);

@@ -102,6 +102,17 @@ class BadInputTest : public ::testing::Test {
     ExpectStillServing();
   }
 
+  // A bare connection to the daemon's socket, for the caller to close.
+  int ConnectRaw() {
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    daemon_.socket().copy(address.sun_path, sizeof(address.sun_path) - 1);
+    EXPECT_EQ(
+        connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    return fd;
+  }
+
   DaemonProcess daemon_;
 };
 
@@ -297,12 +308,7 @@ TEST_F(BadInputTest, StreamWithoutASessionIsRefused) {
 }
 
 TEST_F(BadInputTest, GarbageOnTheSocketIsAnsweredInWordsAndCounted) {
-  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  daemon_.socket().copy(address.sun_path, sizeof(address.sun_path) - 1);
-  ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)),
-            0);
+  const int fd = ConnectRaw();
   const std::string garbage = "GET / HTTP/1.1\r\n\xFF\xFE\r\n";
   ASSERT_EQ(write(fd, garbage.data(), garbage.size()),
             static_cast<ssize_t>(garbage.size()));
@@ -319,12 +325,7 @@ TEST_F(BadInputTest, GarbageOnTheSocketIsAnsweredInWordsAndCounted) {
 }
 
 TEST_F(BadInputTest, GarbageAfterTheGreetingEndsOnlyThatConnection) {
-  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  daemon_.socket().copy(address.sun_path, sizeof(address.sun_path) - 1);
-  ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)),
-            0);
+  const int fd = ConnectRaw();
   const std::string bytes =
       "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + std::string(1000, '\xA5');
   ASSERT_EQ(write(fd, bytes.data(), bytes.size()),

@@ -201,14 +201,7 @@ TEST_F(CompileTest, EverythingAnnouncedIsThereAfterKill9WithoutACompile) {
 
 // KNOWN_FAULTS 17: a module of more than one gRPC message.
 TEST_F(CompileTest, ModuleOverTheMessageLimitArrivesInChunks) {
-  // The names of its variables make it large, and drivers skip those.
-  std::string fragment =
-      std::string(kHeader) + "void main() {\no = gl_FragCoord;\n";
-  for (int i = 0; i < 5000; ++i) {
-    fragment +=
-        "float " + std::string(950, 'n') + std::to_string(i) + " = o.x;\n";
-  }
-  const Digest id = Register(SmallProgram(fragment + "}\n"));
+  const Digest id = Register(testing::LargeProgram());
   const v1::Completion completion = Ask(MakeRequest(id, "opaque", 0));
   ASSERT_EQ(completion.state(), v1::STATE_READY)
       << completion.failure().message();

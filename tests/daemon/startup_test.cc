@@ -263,6 +263,28 @@ TEST(StartupTest,
   EXPECT_FALSE(std::filesystem::exists(daemon.socket()));
 }
 
+// gRPC's own shutdown joins a poller that may sleep for ten seconds after an
+// answer has filled a connection's buffer.
+TEST(StartupTest, StopIsCleanAgainAndAgainAfterLargeAnswers) {
+  DaemonProcess daemon;
+  ASSERT_OK(daemon.Start());
+  const Program program = testing::LargeProgram();
+  ASSERT_OK_AND_ASSIGN(const Digest id,
+                       daemon.Connect()->RegisterProgram(program));
+  testing::StreamClient client(daemon.socket());
+  ASSERT_OK(client.Attach("radv:vangogh"));
+  ASSERT_OK_AND_ASSIGN(const v1::Completion completion,
+                       client.AskOne(testing::MakeRequest(id, "opaque", 0)));
+  ASSERT_OK_AND_ASSIGN(const Digest key,
+                       Digest::FromRaw(completion.variant().key_id()));
+  for (int round = 0; round < 12; ++round) {
+    ASSERT_OK(daemon.Connect()->GetArtifact(key.Hex(), Digest()));
+    ASSERT_OK_AND_ASSIGN(const int code, daemon.Stop());
+    ASSERT_EQ(code, kExitOk) << "round " << round;
+    ASSERT_OK(daemon.Start());
+  }
+}
+
 TEST(StartupTest, SocketFileThatVanishesIsBoundAgain) {
   DaemonProcess daemon;
   ASSERT_OK(daemon.Start());

@@ -139,6 +139,14 @@ TEST_F(ProgramFileTest,
   }
 }
 
+TEST_F(ProgramFileTest, EmptySourceFileIsASource) {
+  std::ofstream(folder_.path() / "empty.glsl");
+  std::string toml = kMinimal;
+  toml.replace(toml.find("[\"a.vert\"]"), 10, "[\"a.vert\", \"empty.glsl\"]");
+  ASSERT_OK_AND_ASSIGN(const Program program, Load(toml));
+  EXPECT_NE(program.FindFile("empty.glsl"), nullptr);
+}
+
 TEST_F(ProgramFileTest, MissingProgramFileIsNamed) {
   EXPECT_THAT(LoadProgramFile("/no/such.program.toml"),
               StatusIs(absl::StatusCode::kNotFound, "/no/such.program.toml"));

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <fstream>
+#include <iostream>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -18,6 +19,13 @@ namespace {
 constexpr std::chrono::seconds kExitDeadline{30};
 
 }  // namespace
+
+DaemonProcess::~DaemonProcess() {
+  child_.reset();
+  if (::testing::Test::HasFailure()) {
+    std::cerr << "--- kilnd's log ---\n" << Log() << "---\n";
+  }
+}
 
 absl::Status DaemonProcess::Launch() {
   demo::ChildOptions child{{"--socket", socket_, "--state", state_.string()},
@@ -48,6 +56,14 @@ absl::StatusOr<int> DaemonProcess::Stop() {
 void DaemonProcess::Kill() {
   child_->Signal(SIGKILL);
   child_->Wait(kExitDeadline).IgnoreError();
+}
+
+void DaemonProcess::Freeze() {
+  child_->Signal(SIGSTOP);
+}
+
+void DaemonProcess::Thaw() {
+  child_->Signal(SIGCONT);
 }
 
 absl::StatusOr<int> DaemonProcess::Wait() {

@@ -25,11 +25,16 @@ struct DaemonProcessOptions {
   std::vector<std::string> environment;  // "NAME=value"
 };
 
-// Thread-compatible. The daemon is killed with the object.
+// Thread-compatible. The daemon is killed with the object; its log is shown if
+// the test failed.
 class DaemonProcess {
  public:
   explicit DaemonProcess(DaemonProcessOptions options = {})
       : options_(std::move(options)) {}
+
+  ~DaemonProcess();
+  DaemonProcess(const DaemonProcess&) = delete;  // owns a process
+  DaemonProcess& operator=(const DaemonProcess&) = delete;
 
   // Starts it and waits until it answers; also again, after it has ended.
   absl::Status Start();
@@ -42,6 +47,10 @@ class DaemonProcess {
 
   // SIGKILL, and waits for the end.
   void Kill();
+
+  // SIGSTOP and SIGCONT.
+  void Freeze();
+  void Thaw();
 
   // For a daemon that was launched: its exit code.
   absl::StatusOr<int> Wait();

@@ -37,4 +37,17 @@ Program SmallProgram(const std::string& fragment) {
   return program;
 }
 
+Program LargeProgram() {
+  std::string fragment =
+      "#version 460\n"
+      "layout(constant_id = 2) const uint Features = 3u;\n"
+      "layout(location = 0) out vec4 o;\n"
+      "void main() {\no = gl_FragCoord;\n";
+  for (int i = 0; i < 5000; ++i) {
+    fragment +=
+        "float " + std::string(950, 'n') + std::to_string(i) + " = o.x;\n";
+  }
+  return SmallProgram(fragment + "}\n");
+}
+
 }  // namespace kiln::testing

@@ -28,4 +28,8 @@ void main() {
 // `fragment` replaces the fragment shader.
 Program SmallProgram(const std::string& fragment = kSmallFragment);
 
+// A SmallProgram whose fragment module has over 5 MB, more than one message may
+// have. The names of its variables make it large, and drivers skip those.
+Program LargeProgram();
+
 }  // namespace kiln::testing

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/worker_messages.h"
+
+#include <utility>
+
+#include "kiln/worker/v1/worker.pb.h"
+#include "proto/bytes.h"
+
+namespace kiln::daemon {
+namespace {
+
+absl::Status StatusOf(uint32_t code, const std::string& text) {
+  return {static_cast<absl::StatusCode>(code), text};
+}
+
+}  // namespace
+
+worker::v1::WorkerCommand MakeLoadProgram(const CompileJob& job) {
+  worker::v1::WorkerCommand command;
+  worker::v1::LoadProgram* load = command.mutable_load_program();
+  load->set_program_id(std::string(job.program->id().raw()));
+  load->set_canonical(std::string(AsText(job.program->canonical())));
+  const auto front_end = job.program->front_end(job.target->compiler);
+  if (front_end == nullptr) {
+    return command;
+  }
+  for (const Module& module : front_end->modules) {
+    worker::v1::StageModule* out = load->add_modules();
+    out->set_stage(static_cast<uint32_t>(module.id.stage));
+    out->set_digest(std::string(module.id.module.raw()));
+    out->set_spirv(std::string(AsText(module.spirv)));
+  }
+  return command;
+}
+
+worker::v1::WorkerCommand MakeJob(uint64_t job_id, const CompileJob& job) {
+  worker::v1::WorkerCommand command;
+  command.mutable_job()->set_job_id(job_id);
+  command.mutable_job()->set_key(std::string(AsText(EncodeKey(job.key))));
+  return command;
+}
+
+absl::StatusOr<OpenTargetPtr> ToOpenTarget(const TargetSpec& spec,
+                                           const worker::v1::Hello& hello) {
+  if (hello.error_code() != 0) {
+    return StatusOf(hello.error_code(), hello.error());
+  }
+  auto open = std::make_shared<OpenTarget>();
+  open->spec = spec.ToString();
+  open->identity.device_name = hello.device_name();
+  for (int i = 0; i < hello.field_names_size() && i < hello.field_values_size();
+       ++i) {
+    open->identity.fields.push_back(
+        {hello.field_names(i), hello.field_values(i)});
+  }
+  open->id = open->identity.Id();
+  open->compiler = hello.compiler_version();
+  return OpenTargetPtr(std::move(open));
+}
+
+JobOutcome ToOutcome(const CompileJob& job,
+                     const worker::v1::JobResult& result) {
+  JobOutcome outcome;
+  for (const worker::v1::StageModule& module : result.modules()) {
+    if (auto digest = Digest::FromRaw(module.digest()); digest.ok()) {
+      outcome.modules.push_back({{static_cast<Stage>(module.stage()), *digest},
+                                 ToBytes(AsBytes(module.spirv()))});
+    }
+  }
+  if (result.error_code() != 0) {
+    outcome.status = StatusOf(result.error_code(), result.error());
+    outcome.diagnostics = result.diagnostics();
+    outcome.permanent = true;
+    return outcome;
+  }
+  auto artifact = DecodeArtifact(AsBytes(result.artifact()));
+  if (!artifact.ok() || artifact->key != job.key ||
+      artifact->target != job.target->id) {
+    outcome.status =
+        absl::InternalError("the worker's answer does not fit its job");
+  } else {
+    outcome.artifact = *std::move(artifact);
+  }
+  return outcome;
+}
+
+}  // namespace kiln::daemon
