@@ -74,13 +74,12 @@ class Fetcher::Call final
   }
 
   void OnDone(const grpc::Status& status) override {
-    Wakeup* const wakeup = wakeup_;
-    {
-      absl::MutexLock lock(&mutex_);
-      status_ = wire::FromGrpc(status);
-      done_ = true;  // the owner may destroy this as soon as the lock is free
-    }
-    wakeup->Notify();
+    absl::MutexLock lock(&mutex_);
+    status_ = wire::FromGrpc(status);
+    done_ = true;
+    // Before the lock is free: the owner may then destroy this, and soon the
+    // wakeup as well.
+    wakeup_->Notify();
   }
 
  private:

@@ -81,9 +81,10 @@ struct RpcClient::Impl {
    public:
     Call(Impl& impl, std::chrono::milliseconds timeout) : impl_(impl) {
       context_.set_deadline(std::chrono::system_clock::now() + timeout);
+      trusted_ = CheckSocketOwner(impl_.options.socket);
       absl::MutexLock lock(&impl_.mutex);
       impl_.active.insert(&context_);
-      if (impl_.cancelled) {
+      if (impl_.cancelled || !trusted_.ok()) {
         context_.TryCancel();
       }
     }
@@ -99,11 +100,15 @@ struct RpcClient::Impl {
     grpc::ClientContext* context() { return &context_; }
 
     absl::Status Result(const grpc::Status& status) const {
+      if (!trusted_.ok()) {
+        return trusted_;  // the call was cancelled before it said anything
+      }
       return ExplainTransport(wire::FromGrpc(status), impl_.options.socket);
     }
 
    private:
     Impl& impl_;
+    absl::Status trusted_;
     grpc::ClientContext context_;
   };
 };

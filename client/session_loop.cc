@@ -216,8 +216,7 @@ absl::Status SessionLoop::UploadPrograms(RpcClient& rpc) {
       continue;
     }
     const absl::Status status = rpc.RegisterProgram(program.program).status();
-    if (status.code() == absl::StatusCode::kInvalidArgument ||
-        status.code() == absl::StatusCode::kResourceExhausted) {
+    if (status.code() == absl::StatusCode::kInvalidArgument) {
       const std::string message = fmt::format(
           "program {} refused: {}", program.program.name, MessageOf(status));
       refused_programs_.emplace(program.id, message);

@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <string>
 #include <system_error>
 
@@ -57,6 +59,30 @@ absl::Status ProbeSocket(std::string_view path) {
   }
   return absl::UnavailableError(
       fmt::format("no kilnd at '{}': {}; start it with `kilnd`", name, why));
+}
+
+absl::Status CheckSocketOwner(std::string_view path) {
+  const std::filesystem::path socket(path);
+  for (const auto& checked :
+       {std::filesystem::absolute(socket).parent_path(), socket}) {
+    struct stat info {};
+
+    if (lstat(checked.c_str(), &info) != 0) {
+      return absl::OkStatus();  // connecting will say so
+    }
+    const bool is_socket = checked == socket;
+    const bool owner_trusted = info.st_uid == geteuid() || info.st_uid == 0;
+    const bool others_may_replace = !is_socket &&
+                                    (info.st_mode & S_IWOTH) != 0 &&
+                                    (info.st_mode & S_ISVTX) == 0;
+    if (!owner_trusted || others_may_replace) {
+      return absl::PermissionDeniedError(fmt::format(
+          "'{}' belongs to user {} or others may write to it; not trusting a "
+          "daemon there",
+          ToValidUtf8(checked.string()), info.st_uid));
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace kiln::client

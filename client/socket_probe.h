@@ -16,4 +16,10 @@ namespace kiln::client {
 // the cause.
 absl::Status ProbeSocket(std::string_view path);
 
+// Whether the socket at `path` can only have been made by this user or root: a
+// stranger's daemon would read our sources and hand blobs to our driver
+// (KNOWN_FAULTS 24). A socket that is not there is fine.
+// Errors: PermissionDenied naming the path and its owner.
+absl::Status CheckSocketOwner(std::string_view path);
+
 }  // namespace kiln::client

@@ -29,8 +29,20 @@ absl::StatusOr<Artifact> FindOne(storage::VariantStore& store,
         fmt::format("key_id '{}' is shorter than {} hexadecimal digits",
                     Shorten(prefix, 100), kMinPrefix));
   }
-  KILN_ASSIGN_OR_RETURN(std::vector<Artifact> found,
-                        store.FindArtifacts(prefix, kMaxMatches));
+  std::vector<Artifact> found;
+  if (const auto key_id = Digest::FromHex(prefix);
+      key_id.ok() && !request.target().empty()) {
+    // What clients send: one read, no search.
+    KILN_ASSIGN_OR_RETURN(const Digest target,
+                          Digest::FromRaw(request.target()));
+    KILN_ASSIGN_OR_RETURN(auto artifact,
+                          store.GetArtifactById(target, *key_id));
+    if (artifact) {
+      return *std::move(artifact);
+    }
+  } else {
+    KILN_ASSIGN_OR_RETURN(found, store.FindArtifacts(prefix, kMaxMatches));
+  }
   if (!request.target().empty()) {
     KILN_ASSIGN_OR_RETURN(const Digest target,
                           Digest::FromRaw(request.target()));
@@ -100,9 +112,12 @@ class ArtifactCall final
       KILN_ASSIGN_OR_RETURN(std::optional<Bytes> spirv,
                             context.store.GetModule(module.module));
       if (!spirv) {
-        return absl::DataLossError(fmt::format(
-            "module {} of variant {} is lost", module.module.ShortHex(),
-            KeyId(artifact.key).ShortHex()));
+        // Of no use without: gone, so that whoever asks again gets it compiled.
+        KILN_RETURN_IF_ERROR(
+            context.store.RemoveArtifact(artifact.target, KeyId(artifact.key)));
+        return absl::NotFoundError(fmt::format(
+            "module {} of variant {} was damaged; ask for the variant again",
+            module.module.ShortHex(), KeyId(artifact.key).ShortHex()));
       }
       v1::GetArtifactResponse::Module* out = header->add_modules();
       out->set_stage(std::string(StageName(module.stage)));

@@ -102,14 +102,14 @@ class Daemon {
                                               .counters = counters_,
                                               .socket = options_.socket,
                                               .state_folder = options_.state}));
-    KILN_ASSIGN_OR_RETURN(
-        listener_, Listener::Bind(
-                       io_, {options_.socket, options_.allow_uids}, counters_,
-                       [this](int fd) { host_->AddConnection(fd); },
-                       [this](absl::Status why) {
-                         result_ = std::move(why);
-                         Stop("socket lost");
-                       }));
+    KILN_ASSIGN_OR_RETURN(listener_,
+                          Listener::Bind(
+                              io_, options_.socket, counters_,
+                              [this](int fd) { host_->AddConnection(fd); },
+                              [this](absl::Status why) {
+                                result_ = std::move(why);
+                                Stop("socket lost");
+                              }));
     signals_.async_wait([this](ErrorCode error, int signal) {
       if (!error) {
         Stop(signal == SIGTERM ? "SIGTERM" : "SIGINT");

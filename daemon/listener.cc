@@ -40,6 +40,8 @@ constexpr std::chrono::seconds kPrefaceDeadline{10};
 constexpr std::chrono::milliseconds kPrefaceRetry{5};
 // How often the socket file is checked to be still ours.
 constexpr std::chrono::seconds kWatchInterval{1};
+// How long to wait for descriptors to come back.
+constexpr std::chrono::milliseconds kAcceptPause{100};
 
 struct Peer {
   pid_t pid = 0;
@@ -158,8 +160,8 @@ absl::Status PrepareFolder(const std::filesystem::path& folder) {
         fmt::format("'{}' is not a folder", name));
   }
   const bool trusted_owner = info.st_uid == geteuid() || info.st_uid == 0;
-  const bool others_can_write =
-      (info.st_mode & S_IWOTH) != 0 && (info.st_mode & S_ISVTX) == 0;
+  const bool others_can_write = (info.st_mode & (S_IWOTH | S_IWGRP)) != 0 &&
+                                (info.st_mode & S_ISVTX) == 0;
   if (!trusted_owner || others_can_write) {
     return absl::PermissionDeniedError(fmt::format(
         "socket folder '{}' belongs to another user or others may write to it",
@@ -198,22 +200,23 @@ absl::Status ClearStale(const std::string& path) {
 
 class AsioListener final : public Listener {
  public:
-  AsioListener(asio::io_context& io, ListenerOptions options, InstanceLock lock,
+  AsioListener(asio::io_context& io, std::string path, InstanceLock lock,
                Counters& counters, OnConnection on_connection, OnLost on_lost)
-      : options_(std::move(options)),
+      : path_(std::move(path)),
         lock_(std::move(lock)),
         counters_(counters),
         on_connection_(std::move(on_connection)),
         on_lost_(std::move(on_lost)),
         acceptor_(io),
-        watch_(io) {}
+        watch_(io),
+        accept_pause_(io) {}
 
   absl::Status Listen() {
-    KILN_RETURN_IF_ERROR(ClearStale(options_.path));
+    KILN_RETURN_IF_ERROR(ClearStale(path_));
     ErrorCode error;
     acceptor_.open(stream_protocol(), error);
     const mode_t mask = umask(0177);  // the socket is born 0600
-    acceptor_.bind(stream_protocol::endpoint(options_.path), error);
+    acceptor_.bind(stream_protocol::endpoint(path_), error);
     umask(mask);
     if (!error) {
       acceptor_.listen(SOMAXCONN, error);
@@ -221,15 +224,11 @@ class AsioListener final : public Listener {
 
     struct stat info {};
 
-    if (error || stat(options_.path.c_str(), &info) != 0) {
-      return absl::PermissionDeniedError(
-          fmt::format("cannot listen on '{}': {}", ToValidUtf8(options_.path),
-                      error.message()));
+    if (error || stat(path_.c_str(), &info) != 0) {
+      return absl::PermissionDeniedError(fmt::format(
+          "cannot listen on '{}': {}", ToValidUtf8(path_), error.message()));
     }
     inode_ = info.st_ino;
-    if (!options_.allow_uids.empty()) {
-      chmod(options_.path.c_str(), 0666);  // SO_PEERCRED decides then
-    }
     Accept();
     Watch();
     return absl::OkStatus();
@@ -238,9 +237,10 @@ class AsioListener final : public Listener {
   void Stop() override {
     ErrorCode error;
     watch_.cancel();
+    accept_pause_.cancel();
     acceptor_.close(error);
     if (IsOurs()) {
-      unlink(options_.path.c_str());
+      unlink(path_.c_str());
     }
   }
 
@@ -251,20 +251,33 @@ class AsioListener final : public Listener {
           if (error == asio::error::operation_aborted) {
             return;
           }
-          if (!error) {
-            Greet(std::move(socket));
-          } else {
-            spdlog::warn("accept failed error=\"{}\"", error.message());
+          if (error) {
+            AcceptLater(error);
+            return;
           }
+          accept_failing_ = false;
+          Greet(std::move(socket));
           Accept();
         });
   }
 
+  // Out of descriptors or memory: the connection stays in the queue, so that
+  // trying again at once would only spin.
+  void AcceptLater(ErrorCode error) {
+    if (!std::exchange(accept_failing_, true)) {
+      spdlog::warn("accept failed error=\"{}\"", error.message());
+    }
+    accept_pause_.expires_after(kAcceptPause);
+    accept_pause_.async_wait([this](ErrorCode cancelled) {
+      if (!cancelled) {
+        Accept();
+      }
+    });
+  }
+
   void Greet(stream_protocol::socket socket) {
     const std::optional<Peer> peer = PeerOf(socket.native_handle());
-    const bool allowed =
-        peer && (peer->uid == geteuid() ||
-                 std::ranges::count(options_.allow_uids, peer->uid) > 0);
+    const bool allowed = peer && peer->uid == geteuid();
     if (!allowed) {
       counters_.Add(Counter::kConnectionsRefusedUser);
       spdlog::warn(
@@ -284,7 +297,7 @@ class AsioListener final : public Listener {
   bool IsOurs() const {
     struct stat info {};
 
-    return stat(options_.path.c_str(), &info) == 0 && info.st_ino == inode_;
+    return stat(path_.c_str(), &info) == 0 && info.st_ino == inode_;
   }
 
   // Somebody may remove the socket file (a cleaner of /tmp) or replace it.
@@ -295,9 +308,9 @@ class AsioListener final : public Listener {
         return;
       }
       struct stat info {};
-      if (lstat(options_.path.c_str(), &info) != 0) {
+      if (lstat(path_.c_str(), &info) != 0) {
         spdlog::warn("socket file vanished, binding again path=\"{}\"",
-                     ToValidUtf8(options_.path));
+                     ToValidUtf8(path_));
         acceptor_.close(error);
         if (absl::Status status = Listen(); !status.ok()) {
           on_lost_(std::move(status));
@@ -305,35 +318,37 @@ class AsioListener final : public Listener {
       } else if (!IsOurs()) {
         on_lost_(absl::AbortedError(
             fmt::format("socket '{}' was replaced by another process",
-                        ToValidUtf8(options_.path))));
+                        ToValidUtf8(path_))));
       } else {
         Watch();
       }
     });
   }
 
-  const ListenerOptions options_;
+  const std::string path_;
   const InstanceLock lock_;
   Counters& counters_;
   const OnConnection on_connection_;
   const OnLost on_lost_;
   asio::basic_socket_acceptor<stream_protocol> acceptor_;
   asio::steady_timer watch_;
+  asio::steady_timer accept_pause_;
+  bool accept_failing_ = false;
   ino_t inode_ = 0;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Listener>> Listener::Bind(
-    asio::io_context& io, const ListenerOptions& options, Counters& counters,
+    asio::io_context& io, const std::string& path, Counters& counters,
     OnConnection on_connection, OnLost on_lost) {
-  KILN_RETURN_IF_ERROR(CheckSocketPath(options.path));
+  KILN_RETURN_IF_ERROR(CheckSocketPath(path));
   KILN_RETURN_IF_ERROR(
-      PrepareFolder(std::filesystem::absolute(options.path).parent_path()));
+      PrepareFolder(std::filesystem::absolute(path).parent_path()));
   KILN_ASSIGN_OR_RETURN(InstanceLock lock,
-                        InstanceLock::Acquire(options.path + ".lock"));
+                        InstanceLock::Acquire(path + ".lock"));
   auto listener = std::make_unique<AsioListener>(
-      io, options, std::move(lock), counters, std::move(on_connection),
+      io, path, std::move(lock), counters, std::move(on_connection),
       std::move(on_lost));
   KILN_RETURN_IF_ERROR(listener->Listen());
   return listener;

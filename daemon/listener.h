@@ -6,12 +6,9 @@
 // taken (KNOWN_FAULTS 8), and what is not gRPC gets an answer a person can
 // read.
 
-#include <sys/types.h>
-
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "daemon/counters.h"
@@ -21,11 +18,6 @@ class io_context;
 }  // namespace boost::asio
 
 namespace kiln::daemon {
-
-struct ListenerOptions {
-  std::string path;
-  std::vector<uid_t> allow_uids;  // beside the daemon's own user
-};
 
 // Confined to the io thread, except construction.
 class Listener {
@@ -42,8 +34,8 @@ class Listener {
   // the other daemon's pid, FailedPrecondition when something that is not a
   // socket is at the path (left as it is), PermissionDenied otherwise.
   static absl::StatusOr<std::unique_ptr<Listener>> Bind(
-      boost::asio::io_context& io, const ListenerOptions& options,
-      Counters& counters, OnConnection on_connection, OnLost on_lost);
+      boost::asio::io_context& io, const std::string& path, Counters& counters,
+      OnConnection on_connection, OnLost on_lost);
 
   virtual ~Listener() = default;
 

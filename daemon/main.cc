@@ -2,6 +2,10 @@
 
 // kilnd: flags, log, exit code. What it does is in daemon.h.
 
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
 #include <exception>
 #include <iostream>
 
@@ -25,7 +29,19 @@ void StartLog(const std::string& level) {
   spdlog::set_default_logger(std::move(logger));
 }
 
+// A reader of our log that goes away must not take us with it, and no file of
+// ours may land on a descriptor that something else will write text to.
+void GuardStandardStreams() {
+  signal(SIGPIPE, SIG_IGN);
+  int fd = open("/dev/null", O_RDWR);
+  while (fd >= 0 && fd <= STDERR_FILENO) {
+    fd = open("/dev/null", O_RDWR);
+  }
+  close(fd);
+}
+
 int Main(int argc, char** argv) {
+  GuardStandardStreams();
   const ParsedOptions parsed = ParseOptions(argc, argv);
   if (!parsed.options) {
     return parsed.exit_code;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iostream>
 #include <thread>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +11,7 @@
 #include "daemon/exit_codes.h"
 #include "daemon/version.h"
 #include "proto/socket_path.h"
+#include "proto/target.h"
 
 namespace kiln::daemon {
 namespace {
@@ -73,8 +75,6 @@ ParsedOptions ParseOptions(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--warm-target", options.warm_targets,
                  "open this target at start (may be repeated)");
-  app.add_option("--allow-uid", options.allow_uids,
-                 "another user id that may connect (may be repeated)");
   app.add_flag("--validate", options.validate,
                "run workers under the Khronos validation layer");
   app.add_option("--log-level", options.log_level, "how much to log")
@@ -85,6 +85,12 @@ ParsedOptions ParseOptions(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     return {std::nullopt, code == 0 ? kExitOk : kExitUsage};
+  }
+  for (const std::string& target : options.warm_targets) {
+    if (const auto spec = TargetSpec::Parse(target); !spec.ok()) {
+      std::cerr << "kilnd: --warm-target: " << spec.status().message() << '\n';
+      return {std::nullopt, kExitUsage};
+    }
   }
   options.job_timeout = std::chrono::seconds(job_timeout_s);
   return {options, kExitOk};

@@ -3,8 +3,6 @@
 
 // kilnd's settings: command-line flags, and a TOML file with the same names.
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -39,9 +37,6 @@ struct DaemonOptions {
   // Targets whose first worker starts with the daemon, not with the first
   // session.
   std::vector<std::string> warm_targets;
-
-  // Further users that may connect; the daemon's own user always may.
-  std::vector<uid_t> allow_uids;
 
   // Runs workers under the Khronos validation layer.
   bool validate = false;

@@ -34,11 +34,15 @@ struct Module {
   Bytes spirv;
 };
 
+// Compiler output, up to 64 KiB of it, shared by all keys it belongs to; may be
+// null.
+using Diagnostics = std::shared_ptr<const std::string>;
+
 // What one version of the compiler made of a program.
 struct FrontEndResult {
   std::vector<Module> modules;  // empty: it failed
   absl::Status failure;
-  std::string diagnostics;
+  Diagnostics diagnostics;
 };
 
 // A program and its front-end results. Thread-safe; shared between the

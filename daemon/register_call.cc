@@ -44,7 +44,7 @@ class RegisterCall final
         return absl::InvalidArgumentError("header.total_bytes is 0");
       }
       if (total_ > limits::kProgramBytes) {
-        return absl::ResourceExhaustedError(
+        return absl::InvalidArgumentError(
             fmt::format("header.total_bytes is {}, over the limit of {}",
                         total_, limits::kProgramBytes));
       }

@@ -37,13 +37,10 @@ Answer Ready(std::shared_ptr<const Artifact> artifact, std::string label,
   return answer;
 }
 
-Answer Failed(const absl::Status& status, std::string diagnostics,
+Answer Failed(const absl::Status& status, Diagnostics diagnostics,
               std::string label) {
-  const absl::string_view text = status.message();
   Answer answer;
-  answer.status = absl::Status(
-      status.code(),
-      fmt::format("{}: {}", label, std::string_view(text.data(), text.size())));
+  answer.status = status;
   answer.diagnostics = std::move(diagnostics);
   answer.label = std::move(label);
   return answer;
@@ -124,32 +121,44 @@ void Scheduler::OnJobDone(std::shared_ptr<CompileJob> job, JobOutcome outcome) {
   });
 }
 
-absl::Status Scheduler::Store(const CompileJob& job, const Artifact& artifact,
-                              const JobOutcome& outcome) {
+absl::Status Scheduler::StoreFrontEnd(const CompileJob& job,
+                                      const std::vector<Module>& modules) {
+  std::vector<StageModule> ids;
+  for (const Module& module : modules) {
+    KILN_RETURN_IF_ERROR(store_.PutModule(module.id.module, module.spirv));
+    ids.push_back(module.id);
+  }
+  return store_.PutFrontEnd(job.program->id(), job.target->compiler, ids);
+}
+
+absl::Status Scheduler::StoreArtifact(const CompileJob& job,
+                                      const Artifact& artifact) {
+  // Known to the store already, unless one was lost: then it is put back.
   std::vector<storage::Module> modules;
-  for (const Module& module : outcome.modules) {
-    modules.push_back({module.id.module, module.spirv});
+  if (const auto front_end = job.program->front_end(job.target->compiler)) {
+    for (const Module& module : front_end->modules) {
+      modules.push_back({module.id.module, module.spirv});
+    }
   }
-  KILN_RETURN_IF_ERROR(store_.PutArtifact(artifact, modules));
-  if (outcome.modules.empty()) {
-    return absl::OkStatus();
-  }
-  return store_.PutFrontEnd(job.program->id(), job.target->compiler,
-                            artifact.modules);
+  return store_.PutArtifact(artifact, modules);
 }
 
 void Scheduler::Complete(const CompileJob& job, JobOutcome outcome) {
+  if (!outcome.modules.empty()) {  // also of a job that failed afterwards
+    if (!StoreFrontEnd(job, outcome.modules).ok()) {
+      counters_.Add(Counter::kStoreErrors);
+    }
+  }
   Answer answer;
   if (outcome.status.ok()) {
     auto artifact =
         std::make_shared<const Artifact>(*std::move(outcome.artifact));
-    outcome.status = Store(job, *artifact, outcome);
+    outcome.status = StoreArtifact(job, *artifact);
     if (outcome.status.ok()) {
       counters_.Add(Counter::kCompilesFinished);
-      counters_.Add(artifact->proof == Proof::kProven ? Counter::kProofsProven
-                    : artifact->proof == Proof::kNotProvable
-                        ? Counter::kProofsNotProvable
-                        : Counter::kProofsRefused);
+      counters_.Add(artifact->proof == Proof::kProven
+                        ? Counter::kProofsProven
+                        : Counter::kProofsNotProvable);
       spdlog::info(
           "compiled label=\"{}\" key={} target={} ms={:.1f} blob_bytes={} "
           "proof=\"{}\"",
@@ -164,8 +173,8 @@ void Scheduler::Complete(const CompileJob& job, JobOutcome outcome) {
   if (!outcome.status.ok()) {
     counters_.Add(Counter::kCompilesFailed);
     answer = Failed(outcome.status, outcome.diagnostics, job.label);
-    spdlog::warn("compile failed key={} target={} error=\"{}\"",
-                 job.key_id.ShortHex(), job.target->spec,
+    spdlog::warn("compile failed label=\"{}\" key={} target={} error=\"{}\"",
+                 job.label, job.key_id.ShortHex(), job.target->spec,
                  Shorten(answer.status.ToString(), 600));
   }
   std::vector<OnAnswer> waiters;

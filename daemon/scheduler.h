@@ -35,7 +35,7 @@ enum class Origin : uint8_t { kCompiled = 1, kStore = 2 };
 struct Answer {
   absl::Status status;
   bool rejected = false;  // the request itself was wrong
-  std::string diagnostics;
+  Diagnostics diagnostics;
   std::shared_ptr<const Artifact> artifact;  // when OK
   std::string label;
   Origin origin = Origin::kStore;
@@ -71,7 +71,7 @@ class Scheduler {
 
   struct Failure {
     absl::Status status;
-    std::string diagnostics;
+    Diagnostics diagnostics;
   };
 
   // Joins or starts the compile of a variant that the store has not got.
@@ -79,8 +79,9 @@ class Scheduler {
 
   // Stores what a job made and answers everyone. On the store thread.
   void Complete(const CompileJob& job, JobOutcome outcome);
-  absl::Status Store(const CompileJob& job, const Artifact& artifact,
-                     const JobOutcome& outcome);
+  absl::Status StoreFrontEnd(const CompileJob& job,
+                             const std::vector<Module>& modules);
+  absl::Status StoreArtifact(const CompileJob& job, const Artifact& artifact);
 
   boost::asio::io_context& io_;
   boost::asio::thread_pool& store_thread_;

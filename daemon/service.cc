@@ -141,8 +141,8 @@ class Service final : public v1::Kiln::CallbackService {
   }
 
   grpc::ServerBidiReactor<v1::ClientMessage, v1::ServerMessage>* Stream(
-      grpc::CallbackServerContext*) override {
-    std::shared_ptr<StreamCall> call = StreamCall::Start(context_);
+      grpc::CallbackServerContext* rpc) override {
+    std::shared_ptr<StreamCall> call = StreamCall::Start(context_, rpc);
     bool draining = false;
     {
       absl::MutexLock lock(&mutex_);

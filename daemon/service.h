@@ -53,7 +53,8 @@ class ServiceHost {
   // Serves an accepted connection, taking over its descriptor. Thread-safe.
   virtual void AddConnection(int fd) = 0;
 
-  // Refuses new calls and tells every stream that the daemon is stopping.
+  // Tells every stream, also those that come later, that the daemon is
+  // stopping, and ends them.
   virtual void Drain() = 0;
 
   // Ends what is left. A deadline, since Shutdown without one waits for ever

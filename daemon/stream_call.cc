@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <grpcpp/server_context.h>
 #include <spdlog/spdlog.h>
 
 #include "proto/limits.h"
@@ -18,9 +19,9 @@ namespace {
 // too, since nothing but answers, pongs and one notice is ever sent.
 constexpr size_t kMaxUnanswered = limits::kQueuedJobs;
 
-// Messages that may wait to be written. A client that neither reads nor ends
-// (a debugger holds it) is cut off here instead of growing the daemon.
-constexpr size_t kMaxOutbox = 2 * kMaxUnanswered;
+// Bytes that may wait to be written. A client that neither reads nor ends (a
+// debugger holds it) is cut off here instead of growing the daemon.
+constexpr size_t kMaxOutboxBytes = 32u << 20;
 
 void FillFailure(const Answer& answer, v1::Completion* completion) {
   completion->set_state(answer.rejected ? v1::STATE_REJECTED
@@ -30,7 +31,10 @@ void FillFailure(const Answer& answer, v1::Completion* completion) {
   failure->set_code(static_cast<uint32_t>(answer.status.code()));
   failure->set_message(
       Shorten({text.data(), text.size()}, limits::kStatusTextBytes));
-  failure->set_diagnostics(CapDiagnostics(answer.diagnostics));
+  failure->set_label(ToValidUtf8(answer.label));
+  if (answer.diagnostics != nullptr) {
+    failure->set_diagnostics(CapDiagnostics(*answer.diagnostics));
+  }
 }
 
 v1::ServerMessage ToMessage(uint64_t request_id, const Answer& answer) {
@@ -53,9 +57,10 @@ v1::ServerMessage ToMessage(uint64_t request_id, const Answer& answer) {
 
 }  // namespace
 
-std::shared_ptr<StreamCall> StreamCall::Start(ServiceContext& context) {
+std::shared_ptr<StreamCall> StreamCall::Start(
+    ServiceContext& context, grpc::CallbackServerContext* rpc) {
   std::shared_ptr<StreamCall> call(
-      new StreamCall(context));  // private constructor
+      new StreamCall(context, rpc));  // private constructor
   call->self_ = call;
   call->StartRead(&call->incoming_);
   return call;
@@ -130,14 +135,8 @@ absl::Status StreamCall::HandleBatch(const v1::ClientMessage::Batch& batch) {
 }
 
 void StreamCall::HandleRequest(const v1::VariantRequest& request) {
-  auto answer = [self = shared_from_this(),
-                 id = request.request_id()](const Answer& given) {
-    {
-      absl::MutexLock lock(&self->mutex_);
-      --self->unanswered_;
-    }
-    self->Send(ToMessage(id, given));
-  };
+  auto answer = [self = shared_from_this(), id = request.request_id()](
+                    const Answer& given) { self->Deliver(id, given); };
   absl::StatusOr<VariantKey> key = wire::KeyFromWire(request);
   if (!key.ok()) {
     Answer rejected;
@@ -149,6 +148,25 @@ void StreamCall::HandleRequest(const v1::VariantRequest& request) {
   }
   context_.scheduler.Request(session_->target, *std::move(key),
                              std::move(answer));
+}
+
+void StreamCall::Deliver(uint64_t request_id, const Answer& answer) {
+  if (absl::IsAborted(answer.status)) {  // the session's target is no more
+    End(absl::UnavailableError(answer.status.message()));
+    return;
+  }
+  v1::ServerMessage message = ToMessage(request_id, answer);
+  {
+    absl::MutexLock lock(&mutex_);
+    --unanswered_;
+    // A program that does not compile fails key after key for one reason.
+    if (answer.diagnostics != nullptr &&
+        std::exchange(last_diagnostics_, answer.diagnostics) ==
+            answer.diagnostics) {
+      message.mutable_completion()->mutable_failure()->clear_diagnostics();
+    }
+  }
+  Send(std::move(message));
 }
 
 void StreamCall::HandleFeedback(const v1::ClientMessage::Feedback& feedback) {
@@ -165,21 +183,21 @@ void StreamCall::HandleFeedback(const v1::ClientMessage::Feedback& feedback) {
 }
 
 void StreamCall::Send(v1::ServerMessage message) {
-  bool overflow = false;
-  {
-    absl::MutexLock lock(&mutex_);
-    if (finished_ || ending_) {
-      return;
-    }
-    overflow = outbox_.size() >= kMaxOutbox;
-    if (!overflow) {
-      outbox_.push_back(std::move(message));
-      StartNext();
-    }
+  absl::MutexLock lock(&mutex_);
+  if (finished_ || ending_) {
+    return;
   }
-  if (overflow) {
-    End(absl::ResourceExhaustedError("the client does not read its stream"));
+  outbox_bytes_ += message.ByteSizeLong();
+  outbox_.push_back(std::move(message));
+  if (outbox_bytes_ > kMaxOutboxBytes) {
+    // The message being written must stay; the call ends once it is through or
+    // the client is gone.
+    outbox_.erase(outbox_.begin() + (writing_ ? 1 : 0), outbox_.end());
+    ending_ =
+        absl::ResourceExhaustedError("the client does not read its stream");
+    call_->TryCancel();
   }
+  StartNext();
 }
 
 void StreamCall::End(const absl::Status& status) {
@@ -206,6 +224,7 @@ void StreamCall::StartNext() {
 void StreamCall::OnWriteDone(bool ok) {
   absl::MutexLock lock(&mutex_);
   writing_ = false;
+  outbox_bytes_ -= outbox_.front().ByteSizeLong();
   outbox_.pop_front();
   if (!ok) {  // the client is gone
     outbox_.clear();

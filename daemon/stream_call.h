@@ -25,7 +25,8 @@ class StreamCall final
     : public grpc::ServerBidiReactor<v1::ClientMessage, v1::ServerMessage>,
       public std::enable_shared_from_this<StreamCall> {
  public:
-  static std::shared_ptr<StreamCall> Start(ServiceContext& context);
+  static std::shared_ptr<StreamCall> Start(ServiceContext& context,
+                                           grpc::CallbackServerContext* rpc);
 
   // Sends a `draining` notice and ends the call with Unavailable.
   void Drain();
@@ -36,7 +37,8 @@ class StreamCall final
   void OnDone() override;
 
  private:
-  explicit StreamCall(ServiceContext& context) : context_(context) {}
+  StreamCall(ServiceContext& context, grpc::CallbackServerContext* rpc)
+      : context_(context), call_(rpc) {}
 
   absl::Status Handle(const v1::ClientMessage& message);
   absl::Status Attach(uint64_t session_id);
@@ -44,14 +46,16 @@ class StreamCall final
   void HandleFeedback(const v1::ClientMessage::Feedback& feedback);
   void HandleRequest(const v1::VariantRequest& request);
 
+  void Deliver(uint64_t request_id, const Answer& answer);
   void Send(v1::ServerMessage message);
   // Ends the call once everything queued has been written.
   void End(const absl::Status& status);
   void StartNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   ServiceContext& context_;
-  std::shared_ptr<StreamCall> self_;  // until OnDone
-  v1::ClientMessage incoming_;        // one read is pending at a time
+  grpc::CallbackServerContext* const call_;  // lives until OnDone
+  std::shared_ptr<StreamCall> self_;         // until OnDone
+  v1::ClientMessage incoming_;               // one read is pending at a time
 
   // Set by the first message; read only from OnReadDone, which is serial.
   std::optional<Session> session_;
@@ -59,6 +63,8 @@ class StreamCall final
 
   absl::Mutex mutex_;
   std::deque<v1::ServerMessage> outbox_ ABSL_GUARDED_BY(mutex_);
+  size_t outbox_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  Diagnostics last_diagnostics_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> ending_ ABSL_GUARDED_BY(mutex_);

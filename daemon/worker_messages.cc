@@ -69,8 +69,11 @@ JobOutcome ToOutcome(const CompileJob& job,
   }
   if (result.error_code() != 0) {
     outcome.status = StatusOf(result.error_code(), result.error());
-    outcome.diagnostics = result.diagnostics();
-    outcome.permanent = true;
+    outcome.diagnostics =
+        std::make_shared<const std::string>(result.diagnostics());
+    // Only what the program itself is to blame for will be so again.
+    outcome.permanent =
+        outcome.status.code() == absl::StatusCode::kInvalidArgument;
     return outcome;
   }
   auto artifact = DecodeArtifact(AsBytes(result.artifact()));

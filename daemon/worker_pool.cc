@@ -60,6 +60,7 @@ struct Slot {
   std::shared_ptr<WorkerProcess> process;
   SlotState state = SlotState::kOpening;
   std::shared_ptr<CompileJob> job;
+  uint64_t job_id = 0;
   std::string phase;
   asio::steady_timer timer;  // of the open or the job
   bool timed_out = false;
@@ -82,6 +83,10 @@ struct TargetWorkers {
   // Workers killed from outside since the last one that opened.
   uint32_t lost_while_opening = 0;
 };
+
+Diagnostics Tail(const WorkerExit& exit) {
+  return std::make_shared<const std::string>(exit.stderr_tail);
+}
 
 std::string WithTail(std::string text, const std::string& stderr_tail) {
   if (!stderr_tail.empty()) {
@@ -111,6 +116,11 @@ class ProcessPool final : public WorkerPool {
       on_open(target.open);
       return;
     }
+    if (target.slots.empty() && !HasRoom()) {
+      on_open(absl::UnavailableError(
+          "too many targets are open and busy; try again"));
+      return;
+    }
     target.waiting.push_back(std::move(on_open));
     if (target.slots.empty()) {
       StartWorker(target);
@@ -120,7 +130,7 @@ class ProcessPool final : public WorkerPool {
   void Submit(std::shared_ptr<CompileJob> job) override {
     if (stopped_) {
       Finish(std::move(job), {absl::UnavailableError("the daemon is stopping"),
-                              "",
+                              nullptr,
                               {},
                               {},
                               false});
@@ -155,7 +165,7 @@ class ProcessPool final : public WorkerPool {
     for (auto& [spec, target] : targets_) {
       for (const std::shared_ptr<CompileJob>& job :
            std::exchange(target.queue, {})) {
-        Finish(job, {stopping, "", {}, {}, false});
+        Finish(job, {stopping, nullptr, {}, {}, false});
       }
       AnswerOpen(target, stopping);
       for (Slot& slot : target.slots) {
@@ -215,14 +225,14 @@ class ProcessPool final : public WorkerPool {
   std::optional<JobOutcome> KnownOutcome(const TargetWorkers& target,
                                          const CompileJob& job) {
     if (target.open != nullptr && target.open->id != job.target->id) {
-      return JobOutcome{absl::FailedPreconditionError(
-                            fmt::format("target {} is another one since its "
-                                        "driver changed; open a new session",
-                                        job.target->spec)),
-                        "",
-                        {},
-                        {},
-                        false};
+      return JobOutcome{
+          absl::AbortedError(fmt::format("target {} is another one since its "
+                                         "driver changed; open a new session",
+                                         job.target->spec)),
+          nullptr,
+          {},
+          {},
+          false};
     }
     const auto front_end = job.program->front_end(job.target->compiler);
     if (front_end != nullptr && !front_end->failure.ok()) {
@@ -249,7 +259,8 @@ class ProcessPool final : public WorkerPool {
     LoadProgram(slot, *job);
     ++job->attempts;
     counters_.Add(Counter::kCompilesStarted);
-    slot.process->Send(MakeJob(++last_job_id_, *job));
+    slot.job_id = ++last_job_id_;
+    slot.process->Send(MakeJob(slot.job_id, *job));
     slot.state = SlotState::kCompiling;
     slot.phase = "start";
     slot.job = std::move(job);
@@ -302,24 +313,49 @@ class ProcessPool final : public WorkerPool {
     StartTimer(slot, kOpenDeadline);
   }
 
-  // Retires an idle worker of another target when there are too many.
-  void MakeRoom(const TargetWorkers& wanting) {
+  size_t MaxWorkers() const {
+    return size_t{kMaxWorkersPerSlot} * options_.workers;
+  }
+
+  size_t TotalWorkers() const {
     size_t total = 0;
-    Slot* idle = nullptr;
-    for (auto& [spec, target] : targets_) {
+    for (const auto& [spec, target] : targets_) {
       total += target.slots.size();
+    }
+    return total;
+  }
+
+  // An idle worker of a target other than `except`, or null.
+  Slot* FindIdle(const TargetWorkers* except) {
+    for (auto& [spec, target] : targets_) {
       auto found =
           std::ranges::find(target.slots, SlotState::kIdle, &Slot::state);
-      if (&target != &wanting && found != target.slots.end()) {
-        idle = &*found;
+      if (&target != except && found != target.slots.end()) {
+        return &*found;
       }
     }
-    if (total >= size_t{kMaxWorkersPerSlot} * options_.workers &&
-        idle != nullptr) {
-      idle->state = SlotState::kOpening;
-      idle->retired = true;
-      idle->process->Kill();
+    return nullptr;
+  }
+
+  bool HasRoom() {
+    return TotalWorkers() < MaxWorkers() || FindIdle(nullptr) != nullptr;
+  }
+
+  // Retires an idle worker of another target when there are too many.
+  void MakeRoom(const TargetWorkers& wanting) {
+    if (TotalWorkers() < MaxWorkers()) {
+      return;
     }
+    if (Slot* idle = FindIdle(&wanting)) {
+      Retire(*idle);
+    }
+  }
+
+  // Takes a worker out of service; it is replaced when there is work.
+  static void Retire(Slot& slot) {
+    slot.state = SlotState::kOpening;
+    slot.retired = true;
+    slot.process->Kill();
   }
 
   void OnReport(TargetWorkers& target, Slot& slot,
@@ -328,7 +364,8 @@ class ProcessPool final : public WorkerPool {
       OnHello(target, slot, report.hello());
     } else if (report.has_phase()) {
       slot.phase = report.phase().phase();
-    } else if (report.has_result() && slot.job != nullptr) {
+    } else if (report.has_result() && slot.job != nullptr &&
+               report.result().job_id() == slot.job_id) {
       OnResult(target, slot, report.result());
     }
   }
@@ -338,7 +375,7 @@ class ProcessPool final : public WorkerPool {
     slot.timer.cancel();
     absl::StatusOr<OpenTargetPtr> open = ToOpenTarget(target.spec, hello);
     if (!open.ok()) {
-      slot.retired = true;  // it exits by itself
+      Retire(slot);
       FailTarget(target, open.status());
       return;
     }
@@ -377,7 +414,7 @@ class ProcessPool final : public WorkerPool {
       for (const std::shared_ptr<CompileJob>& job :
            std::exchange(target.queue, {})) {
         --queued_;
-        Finish(job, {status, "", {}, {}, false});
+        Finish(job, {status, nullptr, {}, {}, false});
       }
     }
   }
@@ -387,10 +424,19 @@ class ProcessPool final : public WorkerPool {
     slot.timer.cancel();
     std::shared_ptr<CompileJob> job = std::exchange(slot.job, nullptr);
     slot.state = SlotState::kIdle;
+    const auto code = static_cast<absl::StatusCode>(result.error_code());
+    if (slot.timed_out || code == absl::StatusCode::kInternal) {
+      // Killed in the same moment, or its driver is in a bad way: a device
+      // that was lost fails everything after.
+      Retire(slot);
+    }
     ++slot.jobs_done;
     --running_;
     target.in_front_end.erase(job->program->id());
     LogValidation(*job, result);
+    if (result.proof_refused()) {
+      counters_.Add(Counter::kProofsRefused);
+    }
     JobOutcome outcome = ToOutcome(*job, result);
     KeepFrontEnd(*job, result, outcome);
     Finish(std::move(job), std::move(outcome));
@@ -414,7 +460,7 @@ class ProcessPool final : public WorkerPool {
                    job.program->program().name,
                    static_cast<double>(result.front_end_us()) / 1000);
       job.program->set_front_end(job.target->compiler,
-                                 {outcome.modules, {}, ""});
+                                 {outcome.modules, {}, nullptr});
     } else if (result.front_end_failed()) {
       counters_.Add(Counter::kFrontEndRuns);
       job.program->set_front_end(job.target->compiler,
@@ -437,7 +483,7 @@ class ProcessPool final : public WorkerPool {
         --running_;
         Finish(std::move(job),
                {absl::UnavailableError("the daemon is stopping"),
-                "",
+                nullptr,
                 {},
                 {},
                 false});
@@ -460,6 +506,9 @@ class ProcessPool final : public WorkerPool {
   // A worker has gone before it could say what its device is.
   void OnLostOpening(TargetWorkers& target, bool timed_out,
                      const WorkerExit& exit) {
+    counters_.Add(Counter::kWorkersCrashed);
+    spdlog::warn("worker lost target={} cause=\"{}\" phase=\"opening\"",
+                 target.spec.ToString(), exit.cause);
     if (exit.killed_from_outside &&
         ++target.lost_while_opening <= kMaxOutsideKills) {
       return;  // another one is started for whatever waits
@@ -482,7 +531,7 @@ class ProcessPool final : public WorkerPool {
              {absl::DeadlineExceededError(fmt::format(
                   "compile took over {} s in the {} and was stopped",
                   options_.job_timeout.count(), phase)),
-              exit.stderr_tail,
+              Tail(exit),
               {},
               {},
               false});
@@ -508,9 +557,9 @@ class ProcessPool final : public WorkerPool {
         fmt::format("compiler {} in the {}", exit.cause, phase));
     if (phase.starts_with("front end")) {
       job->program->set_front_end(job->target->compiler,
-                                  {{}, status, exit.stderr_tail});
+                                  {{}, status, Tail(exit)});
     }
-    Finish(std::move(job), {status, exit.stderr_tail, {}, {}, true});
+    Finish(std::move(job), {status, Tail(exit), {}, {}, true});
   }
 
   void Finish(std::shared_ptr<CompileJob> job, JobOutcome outcome) {

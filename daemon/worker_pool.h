@@ -50,11 +50,12 @@ struct CompileJob {
 
 struct JobOutcome {
   absl::Status status;
-  std::string diagnostics;
+  Diagnostics diagnostics;
   std::optional<Artifact> artifact;  // when OK
   std::vector<Module> modules;       // front-end output made by this job
-  // A failure that asking again would only repeat. Timeouts and lost workers
-  // are not remembered (KNOWN_FAULTS 2).
+  // A failure that asking again would only repeat: the program's own, or a
+  // compiler that crashed on it twice. Timeouts (KNOWN_FAULTS 2) and a driver's
+  // refusals are not.
   bool permanent = false;
 };
 

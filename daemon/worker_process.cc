@@ -39,14 +39,15 @@ constexpr size_t kStderrTailBytes = 4096;
 // The environment a driver may see: enough to find libraries and ICDs, none of
 // the overlay layers or debug switches a user's session may carry (DESIGN 8).
 constexpr std::array kPassedVariables = {
-    "PATH",          "HOME",          "TMPDIR",          "LD_LIBRARY_PATH",
-    "XDG_DATA_DIRS", "XDG_DATA_HOME", "VK_DRIVER_FILES", "VK_ICD_FILENAMES",
-    "VK_LAYER_PATH", "ASAN_OPTIONS",  "UBSAN_OPTIONS",   "TSAN_OPTIONS",
-    "LSAN_OPTIONS",
+    "PATH",          "TMPDIR",          "LD_LIBRARY_PATH",
+    "XDG_DATA_DIRS", "VK_DRIVER_FILES", "VK_ICD_FILENAMES",
+    "VK_LAYER_PATH", "ASAN_OPTIONS",    "UBSAN_OPTIONS",
+    "TSAN_OPTIONS",  "LSAN_OPTIONS",
 };
 
 std::vector<std::string> ScrubbedEnvironment() {
-  std::vector<std::string> environment = {"LANG=C.UTF-8"};
+  std::vector<std::string> environment = {
+      "LANG=C.UTF-8", "VK_LOADER_LAYERS_DISABLE=~implicit~"};
   for (const char* name : kPassedVariables) {
     if (const char* value = getenv(name)) {
       environment.push_back(fmt::format("{}={}", name, value));
@@ -173,6 +174,7 @@ class SpawnedWorker final : public WorkerProcess,
   void OnHeader(ErrorCode error) {
     const uint32_t size = FrameSize(header_);
     if (error || size > kMaxFrameBytes) {
+      killed_by_us_ |= !error;  // it talks nonsense
       Reap();
       return;
     }
@@ -186,6 +188,7 @@ class SpawnedWorker final : public WorkerProcess,
   void OnBody(ErrorCode error) {
     worker::v1::WorkerReport report;
     if (error || !report.ParseFromString(body_)) {
+      killed_by_us_ |= !error;
       Reap();
       return;
     }

@@ -34,7 +34,7 @@ std::string_view ProofText(Proof proof) {
     case Proof::kProven:
       return "proven";
     case Proof::kNotProvable:
-      return "not provable (the driver exports no compiled code)";
+      return "not provable";
     case Proof::kRefused:
       return "refused";
   }

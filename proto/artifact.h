@@ -28,7 +28,7 @@ enum class Proof : uint8_t {
       3,  // the driver had to compile again although it was given its blob
 };
 
-// "proven", "not provable (the driver exports no compiled code)", "refused".
+// "proven", "not provable", "refused".
 std::string_view ProofText(Proof proof);
 
 // A number the driver reports about one executable of the pipeline, as

@@ -45,7 +45,8 @@ inline constexpr size_t kBlobBytes = 64u << 20;
 inline constexpr uint32_t kFeatureBits = 32;
 inline constexpr uint32_t kOverrides = 64;
 inline constexpr uint32_t kRequestsPerBatch = 1024;
-inline constexpr uint32_t kListPageSize = 500;
+// A variant with every override is under 20 KiB: a page fits one message.
+inline constexpr uint32_t kListPageSize = 100;
 
 // Jobs waiting for a worker, over all targets. One entry is under 1 KiB; past
 // the limit a request is refused, not queued.

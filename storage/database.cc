@@ -23,6 +23,7 @@
 #include <rocksdb/listener.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
+#include <rocksdb/transaction_log.h>
 #include <rocksdb/write_batch.h>
 
 #include "proto/limits.h"
@@ -494,6 +495,13 @@ uint64_t Database::DiskBytes() const {
     handle_->db->GetIntProperty(
         column, rocksdb::DB::Properties::kTotalBlobFileSize, &blobs);
     total += tables + blobs;
+  }
+  // What was written last is in the log alone.
+  rocksdb::VectorLogPtr logs;
+  if (handle_->db->GetSortedWalFiles(logs).ok()) {
+    for (const auto& log : logs) {
+      total += log->SizeFileBytes();
+    }
   }
   return total;
 }

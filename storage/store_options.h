@@ -63,7 +63,7 @@ struct StoreCounts {
   uint64_t programs = 0;
   uint64_t modules = 0;
   uint64_t artifacts = 0;
-  uint64_t disk_bytes = 0;  // table and blob files, without the log
+  uint64_t disk_bytes = 0;  // tables, blob files and the write-ahead log
 };
 
 }  // namespace kiln::storage

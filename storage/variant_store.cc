@@ -332,6 +332,15 @@ absl::StatusOr<std::optional<Artifact>> VariantStore::GetArtifactById(
   return GetArtifactAt(ArtifactRow(target, key_id));
 }
 
+absl::Status VariantStore::RemoveArtifact(const Digest& target,
+                                          const Digest& key_id) {
+  const std::string row = ArtifactRow(target, key_id);
+  const std::vector<RowWrite> rows = {
+      {Family::kArtifacts, row, std::nullopt},
+      {Family::kArtifactIndex, row, std::nullopt}};
+  return database_->Erase(rows);
+}
+
 absl::StatusOr<std::vector<Artifact>> VariantStore::FindArtifacts(
     std::string_view key_hex_prefix, size_t limit) {
   KILN_ASSIGN_OR_RETURN(const DigestRange wanted,

@@ -131,6 +131,9 @@ class VariantStore {
   absl::StatusOr<std::optional<Artifact>> GetArtifactById(const Digest& target,
                                                           const Digest& key_id);
 
+  // Removes an artifact; its modules stay. One that is not there is fine.
+  absl::Status RemoveArtifact(const Digest& target, const Digest& key_id);
+
   // Returns: at most `limit` artifacts, of any target, whose key id starts with
   // the 1 to 64 hexadecimal digits given. More than one with the same key id
   // are the same variant for several targets.

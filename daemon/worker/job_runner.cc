@@ -146,16 +146,24 @@ absl::Status JobRunner::Compile(const worker::v1::Job& job,
     KILN_ASSIGN_OR_RETURN(
         const pipeline::CreatedPipeline created,
         pipeline::CreateFromBlob(*proof_device_, input, artifact.blob));
+    if (created.feedback == pipeline::HitFeedback::kCompileRequired) {
+      result->set_proof_refused(true);
+      return absl::InternalError(
+          "the driver would compile again although it was given its own blob");
+    }
     artifact.proof = created.feedback == pipeline::HitFeedback::kCacheHit
                          ? Proof::kProven
-                         : Proof::kRefused;
+                         : Proof::kNotProvable;
   }
 
+  // Statistics are a service: a driver that fails to give them has still
+  // compiled the variant.
   on_phase("statistics");
-  KILN_ASSIGN_OR_RETURN(pipeline::PipelineStatistics measured,
-                        pipeline::MeasurePipeline(*device_, input));
-  artifact.statistics = std::move(measured.statistics);
-  artifact.cost = measured.cost;
+  if (auto measured = pipeline::MeasurePipeline(*device_, input);
+      measured.ok()) {
+    artifact.statistics = std::move(measured->statistics);
+    artifact.cost = measured->cost;
+  }
   artifact.provenance = fmt::format("{}; {}", shaders::CompilerVersion(),
                                     device_->identity().device_name);
   result->set_artifact(std::string(AsText(EncodeArtifact(artifact))));

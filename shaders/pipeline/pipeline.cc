@@ -70,13 +70,6 @@ absl::StatusOr<Bytes> ReadCache(const DeviceHandles& device,
 }
 
 // A driver's refusal, with the variant it refused.
-absl::Status Refused(const PipelineInput& input, VkResult result) {
-  const absl::Status status = VulkanError("vkCreateGraphicsPipelines", result);
-  return absl::Status(status.code(),
-                      fmt::format("{}: {}", KeyLabel(input.program, input.key),
-                                  std::string(status.message())));
-}
-
 }  // namespace
 
 std::string_view HitFeedbackText(HitFeedback feedback) {
@@ -123,7 +116,7 @@ absl::StatusOr<CompiledPipeline> CompilePipeline(Device& device,
   const GraphicsDescription::Created created =
       description->Create(cache.get(), 0);
   if (created.result != VK_SUCCESS) {
-    return Refused(input, created.result);
+    return VulkanError("vkCreateGraphicsPipelines", created.result);
   }
   CompiledPipeline compiled;
   compiled.compile_us = created.microseconds;
@@ -143,7 +136,7 @@ absl::StatusOr<PipelineStatistics> MeasurePipeline(Device& device,
   const GraphicsDescription::Created created = description->Create(
       cache.get(), VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR);
   if (created.result != VK_SUCCESS) {
-    return Refused(input, created.result);
+    return VulkanError("vkCreateGraphicsPipelines", created.result);
   }
   return ReadStatistics(handles, created.pipeline.get());
 }
@@ -164,7 +157,7 @@ absl::StatusOr<CreatedPipeline> CreateFromBlob(Device& device,
     return created;
   }
   if (made.result != VK_SUCCESS) {
-    return Refused(input, made.result);
+    return VulkanError("vkCreateGraphicsPipelines", made.result);
   }
   constexpr VkPipelineCreationFeedbackFlags kHit =
       VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT |

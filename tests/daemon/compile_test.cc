@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -15,6 +16,7 @@
 #include "proto/limits.h"
 #include "tests/support/daemon_process.h"
 #include "tests/support/eventually.h"
+#include "tests/support/raw_store.h"
 #include "tests/support/small_program.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/stream_client.h"
@@ -27,7 +29,6 @@ using testing::Eventually;
 using ::testing::HasSubstr;
 using testing::MakeRequest;
 using testing::SmallProgram;
-using ::testing::StartsWith;
 using testing::StreamClient;
 
 constexpr char kTarget[] = "radv:vangogh";
@@ -48,20 +49,6 @@ std::string DeepExpression(int levels) {
   }
   return fragment + "void main() { vec4 v = gl_FragCoord; o = A" +
          std::to_string(levels - 1) + "; }\n";
-}
-
-// Helpers that call the one before twice: 2^levels of work for a driver that
-// inlines (KNOWN_FAULTS 3).
-std::string InlineDoubling(int levels) {
-  std::string fragment = std::string(kHeader) +
-                         "vec4 f0(vec4 v) { return sin(v) * 1.5 + v.yzwx; }\n";
-  for (int i = 1; i <= levels; ++i) {
-    const std::string call = "f" + std::to_string(i - 1);
-    fragment += "vec4 f" + std::to_string(i) + "(vec4 v) { return " + call +
-                "(v.wzyx) + " + call + "(v * 0.5); }\n";
-  }
-  return fragment + "void main() { o = f" + std::to_string(levels) +
-         "(gl_FragCoord); }\n";
 }
 
 class CompileTest : public ::testing::Test {
@@ -224,8 +211,7 @@ TEST_F(CompileTest,
   EXPECT_EQ(completion.state(), v1::STATE_FAILED);
   EXPECT_THAT(completion.failure().message(), HasSubstr("crashed (signal 11)"));
   EXPECT_THAT(completion.failure().message(), HasSubstr("fragment stage"));
-  EXPECT_THAT(completion.failure().message(),
-              StartsWith("small opaque/none/alpha Warm"));
+  EXPECT_EQ(completion.failure().label(), "small opaque/none/alpha Warm");
   EXPECT_EQ(daemon_.CounterValue("jobs_retried"), 1u);
   EXPECT_EQ(Ask(MakeRequest(Register(SmallProgram()), "opaque", 1)).state(),
             v1::STATE_READY);
@@ -238,7 +224,7 @@ TEST_F(CompileTest, LongOrdinaryExpressionCompiles) {
 }
 
 TEST_F(CompileTest, WorkerKilledInMidCompileCostsNothingButTime) {
-  const Digest id = Register(SmallProgram(InlineDoubling(11)));
+  const Digest id = Register(testing::SlowProgram(11));
   ASSERT_TRUE(client_->Ask({MakeRequest(id, "opaque", 0)}));
   int kills = 0;
   Eventually([&] {
@@ -263,13 +249,67 @@ class ShortTimeoutTest : public CompileTest {
 };
 
 TEST_F(ShortTimeoutTest, CompileThatNeverEndsIsStoppedAndOthersAreServed) {
-  const Digest id = Register(SmallProgram(InlineDoubling(22)));
+  const Digest id = Register(testing::SlowProgram(22));
   const v1::Completion completion = Ask(MakeRequest(id, "opaque", 0));
   EXPECT_EQ(completion.state(), v1::STATE_FAILED);
   EXPECT_THAT(completion.failure().message(), HasSubstr("took over 2 s"));
   EXPECT_EQ(daemon_.CounterValue("jobs_timed_out"), 1u);
   EXPECT_EQ(Ask(MakeRequest(Register(SmallProgram()), "opaque", 1)).state(),
             v1::STATE_READY);
+}
+
+// A module that is damaged in the store costs a compile, not the variant.
+TEST_F(CompileTest, VariantWhoseModuleIsLostIsCompiledAgainWhenAskedFor) {
+  const Digest id = Register(SmallProgram());
+  const v1::Completion first = Ask(MakeRequest(id, "opaque", 1));
+  ASSERT_OK_AND_ASSIGN(const Digest key,
+                       Digest::FromRaw(first.variant().key_id()));
+  ASSERT_OK_AND_ASSIGN(const Digest target,
+                       Digest::FromRaw(first.variant().target()));
+  ASSERT_OK_AND_ASSIGN(const client::Delivery delivery,
+                       daemon_.Connect()->GetArtifact(key.Hex(), target));
+  ASSERT_OK(daemon_.Stop());
+  for (const client::ModuleCode& module : delivery.modules) {
+    testing::FlipBit(daemon_.state() / "db", "modules",
+                     std::string(module.digest.raw()), 20);
+  }
+  ASSERT_OK(daemon_.Start());
+  EXPECT_THAT(daemon_.Connect()->GetArtifact(key.Hex(), target),
+              testing::StatusIs(absl::StatusCode::kNotFound, "damaged"));
+  StreamClient again(daemon_.socket());
+  ASSERT_OK(again.Attach(kTarget));
+  ASSERT_OK_AND_ASSIGN(const v1::Completion second,
+                       again.AskOne(MakeRequest(id, "opaque", 1)));
+  EXPECT_EQ(second.state(), v1::STATE_READY) << second.ShortDebugString();
+  EXPECT_EQ(second.origin(), v1::ORIGIN_COMPILED);
+  EXPECT_OK(daemon_.Connect()->GetArtifact(key.Hex(), target));
+}
+
+// A worker that cannot start any more ends what waits for it; it is not started
+// over and over.
+TEST(LostTargetTest,
+     WorkersThatDieWhileOpeningFailTheirJobsAndAreNotStartedForEver) {
+  testing::TempDir folder;
+  const std::string worker = (folder.path() / "worker").string();
+  std::ofstream(worker) << "#!/bin/sh\n[ -e " << folder.path().string()
+                        << "/broken ] && kill -SEGV $$\nexec " KILN_BINARY_DIR
+                           "/kiln-worker \"$@\"\n";
+  std::filesystem::permissions(worker, std::filesystem::perms::owner_all);
+  DaemonProcess daemon({{"--worker", worker}, {}});
+  ASSERT_OK(daemon.Start());
+  StreamClient client(daemon.socket());
+  ASSERT_OK(client.Attach(kTarget));
+  std::ofstream(folder.path() / "broken") << "";
+  for (const pid_t pid : daemon.Workers()) {
+    kill(pid, SIGKILL);
+  }
+  ASSERT_OK_AND_ASSIGN(const Digest id,
+                       daemon.Connect()->RegisterProgram(SmallProgram()));
+  ASSERT_OK_AND_ASSIGN(const v1::Completion completion,
+                       client.AskOne(MakeRequest(id, "opaque", 1)));
+  EXPECT_EQ(completion.state(), v1::STATE_FAILED);
+  EXPECT_THAT(completion.failure().message(), HasSubstr("cannot be opened"));
+  EXPECT_LE(daemon.CounterValue("workers_started"), 4u);
 }
 
 // KNOWN_FAULTS 29: a worker has its own three descriptors and the channel; none

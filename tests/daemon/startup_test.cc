@@ -211,10 +211,11 @@ TEST(StartupTest, AnotherUserIsRefusedBeforeAByteIsRead) {
   DaemonProcess daemon;
   ASSERT_OK(daemon.Start());
   for (const auto& path :
-       {daemon.folder(), std::filesystem::path(daemon.socket()).parent_path(),
-        std::filesystem::path(daemon.socket())}) {
-    ASSERT_EQ(chmod(path.c_str(), 0777), 0);
+       {daemon.folder(),
+        std::filesystem::path(daemon.socket()).parent_path()}) {
+    ASSERT_EQ(chmod(path.c_str(), 0755), 0);
   }
+  ASSERT_EQ(chmod(daemon.socket().c_str(), 0777), 0);
   const pid_t pid = fork();
   if (pid == 0) {  // only system calls follow
     if (setuid(65534) != 0) {
@@ -237,6 +238,46 @@ TEST(StartupTest, AnotherUserIsRefusedBeforeAByteIsRead) {
   EXPECT_EQ(daemon.CounterValue("connections_refused_user"), 1u);
 }
 
+// KNOWN_FAULTS 24, the other way round: a client does not send its sources to a
+// stranger's daemon.
+TEST(StartupTest, ClientDoesNotTrustASocketOfAnotherUser) {
+  if (geteuid() != 0) {
+    GTEST_SKIP() << "only root can give a folder away";
+  }
+  DaemonProcess daemon;
+  ASSERT_OK(daemon.Start());
+  const auto folder = std::filesystem::path(daemon.socket()).parent_path();
+  ASSERT_EQ(chown(folder.c_str(), 65534, 65534), 0);
+  EXPECT_THAT(
+      daemon.Connect()->Handshake(),
+      StatusIs(absl::StatusCode::kPermissionDenied, "belongs to user 65534"));
+  ASSERT_EQ(chown(folder.c_str(), 0, 0), 0);
+  EXPECT_OK(daemon.Connect()->Handshake());
+}
+
+TEST(StartupTest, LogPipeThatIsClosedDoesNotEndTheDaemon) {
+  testing::TempDir folder;
+  const std::string script =
+      KILN_BINARY_DIR "/kilnd --log-level debug --socket " +
+      folder.path().string() + "/s --state " + folder.path().string() +
+      "/state 2>&1 | head -n 1 >/dev/null & echo started";
+  ASSERT_EQ(system(script.c_str()), 0);
+  auto rpc = client::RpcClient::Create({.socket = folder.path() / "s"});
+  ASSERT_OK(rpc);
+  uint32_t pid = 0;
+  ASSERT_TRUE(Eventually([&] {
+    auto info = (*rpc)->Handshake();
+    pid = info.ok() ? info->pid : 0;
+    return info.ok();
+  }));
+  for (int i = 0; i < 3; ++i) {  // each logs a line
+    EXPECT_OK((*rpc)->OpenSession("radv:vangogh"));
+  }
+  kill(static_cast<pid_t>(pid), SIGTERM);
+  EXPECT_TRUE(
+      Eventually([&] { return kill(static_cast<pid_t>(pid), 0) != 0; }));
+}
+
 // KNOWN_FAULTS 22: an open stream must not keep the daemon from stopping.
 TEST(StartupTest,
      SigtermWithAnOpenStreamAndARunningCompileDrainsAndEndsWithinFiveSeconds) {
@@ -245,12 +286,20 @@ TEST(StartupTest,
   testing::StreamClient client(daemon.socket());
   ASSERT_OK(client.Attach("radv:vangogh"));
   ASSERT_OK_AND_ASSIGN(const Digest id, daemon.Connect()->RegisterProgram(
-                                            testing::SmallProgram()));
+                                            testing::SlowProgram(22)));
   ASSERT_TRUE(client.Ask({testing::MakeRequest(id, "opaque", 1)}));
+  ASSERT_TRUE(Eventually([&] {
+    const auto status = daemon.Connect()->GetStatus();
+    return status.ok() && status->jobs_running() == 1;
+  }));
+  const std::vector<pid_t> workers = daemon.Workers();
   const auto start = std::chrono::steady_clock::now();
   ASSERT_OK_AND_ASSIGN(const int code, daemon.Stop());
   EXPECT_EQ(code, kExitOk);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  for (const pid_t worker : workers) {
+    EXPECT_NE(kill(worker, 0), 0) << "worker " << worker << " is still there";
+  }
   bool draining = false;
   absl::Status end;
   while (end.ok()) {

@@ -16,6 +16,7 @@
 
 #include "proto/artifact.h"
 #include "storage/variant_store.h"
+#include "tests/support/raw_store.h"
 #include "tests/support/temp_dir.h"
 
 namespace rocksdb {
@@ -38,17 +39,8 @@ VariantKey SampleKey(uint32_t features);
 // Its target is DigestOf("target"), its one module SampleModule("vertex").
 Artifact SampleArtifact(uint32_t features, size_t blob_bytes = 3000);
 
-// The index of one column family in a database opened without the store.
-using RawEdit = std::function<void(rocksdb::DB&, rocksdb::ColumnFamilyHandle*)>;
-
-// Opens a closed store's database as RocksDB alone would and edits `family`,
-// which is made where it is missing.
-void EditRaw(const std::filesystem::path& folder, const std::string& family,
-             const RawEdit& edit);
-
-// Flips one bit of a row's value, `from_end` bytes before its end.
-void FlipBit(const std::filesystem::path& folder, const std::string& family,
-             const std::string& row, size_t from_end);
+using testing::EditRaw;
+using testing::FlipBit;
 
 // Every file of the folder with this extension (".sst") or stem ("CURRENT").
 std::vector<std::filesystem::path> FilesNamed(

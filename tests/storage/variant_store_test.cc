@@ -162,6 +162,11 @@ TEST_F(VariantStoreTest, EverythingIsThereAfterReopen) {
   EXPECT_GT(store().counts().disk_bytes, 3000u);
 }
 
+TEST_F(VariantStoreTest, BytesThatAreOnlyInTheLogYetAreCounted) {
+  PutSample(5);
+  EXPECT_GT(store().counts().disk_bytes, 3000u);
+}
+
 TEST_F(VariantStoreTest, SyncAndCloseMayBeRepeated) {
   PutSample(5);
   EXPECT_OK(store().Sync());

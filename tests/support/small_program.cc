@@ -10,6 +10,12 @@ void main() {
 }
 )";
 
+// What the generated fragment shaders begin with.
+constexpr char kFragmentHeader[] =
+    "#version 460\n"
+    "layout(constant_id = 2) const uint Features = 3u;\n"
+    "layout(location = 0) out vec4 o;\n";
+
 }  // namespace
 
 Program SmallProgram(const std::string& fragment) {
@@ -39,15 +45,24 @@ Program SmallProgram(const std::string& fragment) {
 
 Program LargeProgram() {
   std::string fragment =
-      "#version 460\n"
-      "layout(constant_id = 2) const uint Features = 3u;\n"
-      "layout(location = 0) out vec4 o;\n"
-      "void main() {\no = gl_FragCoord;\n";
+      std::string(kFragmentHeader) + "void main() {\no = gl_FragCoord;\n";
   for (int i = 0; i < 5000; ++i) {
     fragment +=
         "float " + std::string(950, 'n') + std::to_string(i) + " = o.x;\n";
   }
   return SmallProgram(fragment + "}\n");
+}
+
+Program SlowProgram(int levels) {
+  std::string fragment = std::string(kFragmentHeader) +
+                         "vec4 f0(vec4 v) { return sin(v) * 1.5 + v.yzwx; }\n";
+  for (int i = 1; i <= levels; ++i) {
+    const std::string call = "f" + std::to_string(i - 1);
+    fragment += "vec4 f" + std::to_string(i) + "(vec4 v) { return " + call +
+                "(v.wzyx) + " + call + "(v * 0.5); }\n";
+  }
+  return SmallProgram(fragment + "void main() { o = f" +
+                      std::to_string(levels) + "(gl_FragCoord); }\n");
 }
 
 }  // namespace kiln::testing

@@ -32,4 +32,9 @@ Program SmallProgram(const std::string& fragment = kSmallFragment);
 // have. The names of its variables make it large, and drivers skip those.
 Program LargeProgram();
 
+// A SmallProgram for whose fragment shader a driver that inlines has to do
+// 2^levels of work: helpers that call the one before twice (KNOWN_FAULTS 3).
+// On RADV 11 levels take about a second, 22 do not end.
+Program SlowProgram(int levels);
+
 }  // namespace kiln::testing
