@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <string>
 #include <system_error>
 
@@ -62,27 +61,35 @@ absl::Status ProbeSocket(std::string_view path) {
 }
 
 absl::Status CheckSocketOwner(std::string_view path) {
-  const std::filesystem::path socket(path);
-  for (const auto& checked :
-       {std::filesystem::absolute(socket).parent_path(), socket}) {
-    struct stat info {};
+  const std::string socket(path);
+  const size_t slash = socket.rfind('/');
+  const std::string folder = slash == socket.npos ? "."
+                             : slash == 0         ? "/"
+                                                  : socket.substr(0, slash);
 
-    if (lstat(checked.c_str(), &info) != 0) {
-      return absl::OkStatus();  // connecting will say so
-    }
-    const bool is_socket = checked == socket;
-    const bool owner_trusted = info.st_uid == geteuid() || info.st_uid == 0;
-    const bool others_may_replace = !is_socket &&
-                                    (info.st_mode & S_IWOTH) != 0 &&
-                                    (info.st_mode & S_ISVTX) == 0;
-    if (!owner_trusted || others_may_replace) {
-      return absl::PermissionDeniedError(fmt::format(
-          "'{}' belongs to user {} or others may write to it; not trusting a "
-          "daemon there",
-          ToValidUtf8(checked.string()), info.st_uid));
-    }
+  struct stat in_folder {};
+
+  struct stat at_path {};
+
+  if (stat(folder.c_str(), &in_folder) != 0 ||
+      lstat(socket.c_str(), &at_path) != 0) {
+    return absl::OkStatus();  // connecting will say what is wrong
   }
-  return absl::OkStatus();
+  auto trusted = [](const struct stat& info) {
+    return info.st_uid == geteuid() || info.st_uid == 0;
+  };
+  const bool others_may_replace =
+      (in_folder.st_mode & (S_IWOTH | S_IWGRP)) != 0 &&
+      (in_folder.st_mode & S_ISVTX) == 0;
+  if (trusted(in_folder) && trusted(at_path) && !others_may_replace) {
+    return absl::OkStatus();
+  }
+  const bool folder_at_fault = !trusted(in_folder) || others_may_replace;
+  return absl::PermissionDeniedError(fmt::format(
+      "'{}' belongs to user {} or others may write to it; not trusting a "
+      "daemon there",
+      ToValidUtf8(folder_at_fault ? folder : socket),
+      folder_at_fault ? in_folder.st_uid : at_path.st_uid));
 }
 
 }  // namespace kiln::client

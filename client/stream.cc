@@ -14,8 +14,8 @@
 namespace kiln::client {
 namespace {
 
-// A notice has under 1 KiB, but for compiler output, which comes once a stream
-// where keys fail one after the other: a full inbox stays below a few MB.
+// A notice has under 1 KiB as a rule; compiler output makes it 64 KiB, once
+// where keys fail one after the other for one reason.
 constexpr size_t kInboxMessages = 4096;
 constexpr absl::Duration kLastWord = absl::Milliseconds(500);
 

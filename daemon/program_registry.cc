@@ -2,6 +2,7 @@
 #include "daemon/program_registry.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include "proto/status_macros.h"
 #include "storage/variant_store.h"
@@ -39,7 +40,11 @@ absl::StatusOr<bool> ProgramRegistry::Register(const Digest& id,
   KILN_ASSIGN_OR_RETURN(const std::optional<Bytes> stored,
                         store_.GetProgram(id));
   if (!stored) {
-    KILN_RETURN_IF_ERROR(store_.PutProgram(id, canonical));
+    // Storing is best effort: without it the program lives as long as we do.
+    if (const absl::Status put = store_.PutProgram(id, canonical); !put.ok()) {
+      spdlog::warn("program not stored id={} error=\"{}\"", id.ShortHex(),
+                   put.ToString());
+    }
   }
   auto registered = std::make_shared<RegisteredProgram>(id, std::move(program),
                                                         std::move(canonical));

@@ -79,7 +79,8 @@ class ProgramRegistry {
  public:
   explicit ProgramRegistry(storage::VariantStore& store) : store_(store) {}
 
-  // Stores a program under `id`. Returns: true if it was new.
+  // Keeps a program under `id`, and stores it if the disk has room. Returns:
+  // true if it was new.
   // Errors: InvalidArgument when the bytes are no valid program or not the
   // named one; nothing is stored then. Blocks: disk.
   absl::StatusOr<bool> Register(const Digest& id, Bytes canonical);

@@ -57,12 +57,21 @@ std::string_view StateText(SlotState state) {
 struct Slot {
   explicit Slot(asio::io_context& io) : timer(io) {}
 
+  void StopTimer() {
+    deadline.reset();
+    timer.cancel();
+  }
+
   std::shared_ptr<WorkerProcess> process;
   SlotState state = SlotState::kOpening;
   std::shared_ptr<CompileJob> job;
   uint64_t job_id = 0;
   std::string phase;
   asio::steady_timer timer;  // of the open or the job
+  // Alive while the timer counts: a wait that has expired can not be cancelled
+  // any more, and its handler may come when slot or job are others.
+  std::shared_ptr<int> deadline;
+  OpenTargetPtr opened;  // what this worker said it is
   bool timed_out = false;
   bool retired = false;       // on its way out: takes no work, and nobody minds
   std::set<Digest> programs;  // loaded, see kWorkerPrograms
@@ -82,6 +91,9 @@ struct TargetWorkers {
   std::set<Digest> in_front_end;
   // Workers killed from outside since the last one that opened.
   uint32_t lost_while_opening = 0;
+  // No worker could be opened while others were at work: none is started until
+  // those have gone or one has opened.
+  bool open_failed = false;
 };
 
 Diagnostics Tail(const WorkerExit& exit) {
@@ -169,7 +181,7 @@ class ProcessPool final : public WorkerPool {
       }
       AnswerOpen(target, stopping);
       for (Slot& slot : target.slots) {
-        slot.timer.cancel();
+        slot.StopTimer();
         slot.process->Kill();
       }
     }
@@ -208,6 +220,9 @@ class ProcessPool final : public WorkerPool {
     if (idle != target.slots.end()) {
       Assign(target, *idle, Take(target, runnable));
       return true;
+    }
+    if (target.open_failed && !target.slots.empty()) {
+      return false;
     }
     const auto opening =
         std::ranges::count(target.slots, SlotState::kOpening, &Slot::state);
@@ -280,13 +295,15 @@ class ProcessPool final : public WorkerPool {
   }
 
   void StartTimer(Slot& slot, std::chrono::seconds limit) {
+    slot.deadline = std::make_shared<int>();
     slot.timer.expires_after(limit);
-    slot.timer.async_wait([&slot](ErrorCode error) {
-      if (!error) {  // cancelled before the slot goes
-        slot.timed_out = true;
-        slot.process->Kill();
-      }
-    });
+    slot.timer.async_wait(
+        [&slot, counting = std::weak_ptr(slot.deadline)](ErrorCode error) {
+          if (!error && !counting.expired()) {
+            slot.timed_out = true;
+            slot.process->Kill();
+          }
+        });
   }
 
   void StartWorker(TargetWorkers& target) {
@@ -358,6 +375,15 @@ class ProcessPool final : public WorkerPool {
     slot.process->Kill();
   }
 
+  // Idle workers of a driver that has since been replaced.
+  static void RetireOthers(TargetWorkers& target) {
+    for (Slot& slot : target.slots) {
+      if (slot.state == SlotState::kIdle) {
+        Retire(slot);
+      }
+    }
+  }
+
   void OnReport(TargetWorkers& target, Slot& slot,
                 const worker::v1::WorkerReport& report) {
     if (report.has_hello()) {
@@ -372,7 +398,7 @@ class ProcessPool final : public WorkerPool {
 
   void OnHello(TargetWorkers& target, Slot& slot,
                const worker::v1::Hello& hello) {
-    slot.timer.cancel();
+    slot.StopTimer();
     absl::StatusOr<OpenTargetPtr> open = ToOpenTarget(target.spec, hello);
     if (!open.ok()) {
       Retire(slot);
@@ -384,7 +410,10 @@ class ProcessPool final : public WorkerPool {
       spdlog::info("target open target={} device=\"{}\" digest={}",
                    (*open)->spec, hello.device_name(), (*open)->id.ShortHex());
       target.open = *std::move(open);
+      RetireOthers(target);
     }
+    slot.opened = target.open;
+    target.open_failed = false;
     slot.state = SlotState::kIdle;
     AnswerOpen(target, target.open);
     Schedule();
@@ -409,6 +438,7 @@ class ProcessPool final : public WorkerPool {
     const bool others = std::ranges::any_of(target.slots, [](const Slot& slot) {
       return slot.state != SlotState::kOpening;
     });
+    target.open_failed = others;
     if (!others) {
       target.open = nullptr;
       for (const std::shared_ptr<CompileJob>& job :
@@ -421,15 +451,9 @@ class ProcessPool final : public WorkerPool {
 
   void OnResult(TargetWorkers& target, Slot& slot,
                 const worker::v1::JobResult& result) {
-    slot.timer.cancel();
+    slot.StopTimer();
     std::shared_ptr<CompileJob> job = std::exchange(slot.job, nullptr);
     slot.state = SlotState::kIdle;
-    const auto code = static_cast<absl::StatusCode>(result.error_code());
-    if (slot.timed_out || code == absl::StatusCode::kInternal) {
-      // Killed in the same moment, or its driver is in a bad way: a device
-      // that was lost fails everything after.
-      Retire(slot);
-    }
     ++slot.jobs_done;
     --running_;
     target.in_front_end.erase(job->program->id());
@@ -438,6 +462,12 @@ class ProcessPool final : public WorkerPool {
       counters_.Add(Counter::kProofsRefused);
     }
     JobOutcome outcome = ToOutcome(*job, result);
+    if (slot.timed_out || slot.opened != target.open ||
+        result.device_suspect() || absl::IsInternal(outcome.status)) {
+      // Killed in the same moment, of a driver that was replaced, or in a bad
+      // way: a device that was lost fails everything after.
+      Retire(slot);
+    }
     KeepFrontEnd(*job, result, outcome);
     Finish(std::move(job), std::move(outcome));
     Schedule();
@@ -470,7 +500,7 @@ class ProcessPool final : public WorkerPool {
 
   // Erases the slot: nothing may use it afterwards.
   void OnExit(TargetWorkers& target, Slot& slot, const WorkerExit& exit) {
-    slot.timer.cancel();
+    slot.StopTimer();
     const bool lost_opening =
         slot.state == SlotState::kOpening && !slot.retired;
     std::shared_ptr<CompileJob> job = std::exchange(slot.job, nullptr);

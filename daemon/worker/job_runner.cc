@@ -163,6 +163,8 @@ absl::Status JobRunner::Compile(const worker::v1::Job& job,
       measured.ok()) {
     artifact.statistics = std::move(measured->statistics);
     artifact.cost = measured->cost;
+  } else {
+    result->set_device_suspect(true);
   }
   artifact.provenance = fmt::format("{}; {}", shaders::CompilerVersion(),
                                     device_->identity().device_name);

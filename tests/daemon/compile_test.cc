@@ -16,6 +16,7 @@
 #include "proto/limits.h"
 #include "tests/support/daemon_process.h"
 #include "tests/support/eventually.h"
+#include "tests/support/process.h"
 #include "tests/support/raw_store.h"
 #include "tests/support/small_program.h"
 #include "tests/support/status_matchers.h"
@@ -332,10 +333,8 @@ TEST_F(CompileTest, WorkerInheritsNothingAndDiesWithTheDaemon) {
     }
   }
   daemon_.Kill();
-  EXPECT_TRUE(Eventually([&] {
-    return std::ranges::none_of(workers,
-                                [](pid_t pid) { return kill(pid, 0) == 0; });
-  }));
+  EXPECT_TRUE(Eventually(
+      [&] { return std::ranges::all_of(workers, testing::IsGone); }));
 }
 
 TEST_F(CompileTest, CompileRunsCleanUnderTheValidationLayer) {
