@@ -51,14 +51,7 @@ absl::Status BlockingSession::SendMessage(v1::ClientMessage message) {
       std::chrono::steady_clock::now() + rpc_.options().timeout;
   while (!stream_.idle()) {
     Receive();  // a daemon that waits for us to read does not read either
-    if (stream_.ended()) {
-      return WhyEnded();
-    }
-    if (std::chrono::steady_clock::now() >= deadline) {
-      return ExplainTransport(absl::DeadlineExceededError(""),
-                              rpc_.options().socket);
-    }
-    wakeup_.WaitUntil(deadline);
+    KILN_RETURN_IF_ERROR(WaitForNews(deadline));
   }
   stream_.Send(std::move(message));
   return absl::OkStatus();
@@ -114,20 +107,25 @@ BlockingSession::CompletedBeforePong() {
     if (pong_ == ping_) {
       break;
     }
-    if (stream_.ended()) {
-      return WhyEnded();
-    }
-    if (std::chrono::steady_clock::now() >= deadline) {
-      return ExplainTransport(absl::DeadlineExceededError(""),
-                              rpc_.options().socket);
-    }
-    wakeup_.WaitUntil(deadline);
+    KILN_RETURN_IF_ERROR(WaitForNews(deadline));
   }
   std::vector<v1::Completion> completed(
       std::make_move_iterator(completions_.begin()),
       std::make_move_iterator(completions_.end()));
   completions_.clear();
   return completed;
+}
+
+absl::Status BlockingSession::WaitForNews(SteadyTime deadline) {
+  if (stream_.ended()) {
+    return WhyEnded();
+  }
+  if (std::chrono::steady_clock::now() >= deadline) {
+    return ExplainTransport(absl::DeadlineExceededError(""),
+                            rpc_.options().socket);
+  }
+  wakeup_.WaitUntil(deadline);
+  return absl::OkStatus();
 }
 
 }  // namespace kiln::client

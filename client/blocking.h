@@ -57,6 +57,10 @@ class BlockingSession {
 
   absl::Status SendMessage(v1::ClientMessage message);
   absl::Status WhyEnded();
+
+  // Blocks: until the stream has something new. Errors: why it ended, or
+  // DeadlineExceeded naming the socket.
+  absl::Status WaitForNews(SteadyTime deadline);
   void Receive();
 
   RpcClient& rpc_;

@@ -286,35 +286,36 @@ TEST_F(BadInputTest, BatchOverTheLimitIsRefusedNamingTheLimit) {
   ExpectStillServing();
 }
 
-TEST_F(BadInputTest, ProgramOverTheLimitIsRefusedBeforeItIsSent) {
-  StreamClient client(daemon_.socket());
+// Announces a program of `total_bytes` and sends `chunk` of it, if any.
+// Returns: what the daemon says to that.
+grpc::Status Upload(const std::string& socket, uint64_t total_bytes,
+                    const std::string& chunk) {
+  StreamClient client(socket);
   grpc::ClientContext context;
   v1::RegisterProgramResponse response;
   auto writer = client.stub().RegisterProgram(&context, &response);
   v1::RegisterProgramRequest request;
   request.mutable_header()->set_program_id(std::string(32, 'x'));
-  request.mutable_header()->set_total_bytes(limits::kProgramBytes + 1);
+  request.mutable_header()->set_total_bytes(total_bytes);
   writer->Write(request);
+  if (!chunk.empty()) {
+    request.set_chunk(chunk);
+    writer->Write(request);
+  }
   writer->WritesDone();
-  const grpc::Status status = writer->Finish();
+  return writer->Finish();
+}
+
+TEST_F(BadInputTest, ProgramOverTheLimitIsRefusedBeforeItIsSent) {
+  const grpc::Status status =
+      Upload(daemon_.socket(), limits::kProgramBytes + 1, "");
   EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
   EXPECT_THAT(status.error_message(), HasSubstr("total_bytes"));
   ExpectStillServing();
 }
 
 TEST_F(BadInputTest, ProgramThatIsNotWhatItsIdSaysIsRefusedAndNotStored) {
-  StreamClient client(daemon_.socket());
-  grpc::ClientContext context;
-  v1::RegisterProgramResponse response;
-  auto writer = client.stub().RegisterProgram(&context, &response);
-  v1::RegisterProgramRequest request;
-  request.mutable_header()->set_program_id(std::string(32, 'x'));
-  request.mutable_header()->set_total_bytes(7);
-  writer->Write(request);
-  request.set_chunk("garbage");
-  writer->Write(request);
-  writer->WritesDone();
-  const grpc::Status status = writer->Finish();
+  const grpc::Status status = Upload(daemon_.socket(), 7, "garbage");
   EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
   EXPECT_THAT(status.error_message(), HasSubstr("program_id"));
   EXPECT_EQ(daemon_.CounterValue("programs_registered"), 0u);
