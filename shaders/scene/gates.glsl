@@ -4,6 +4,7 @@
 // shader reads (draw flags, two material lanes, three frame lanes): nothing here touches a
 // binding, so a tool can include this file alone and derive a draw's bits from the very values
 // its gates will read. A bit is clear exactly where its gate is false; dissolve has no gate.
+// The text is C++ as well (scene_features.cc): keep to scalars, lanes and plain functions.
 #ifndef SCENE_GATES_GLSL
 #define SCENE_GATES_GLSL
 
