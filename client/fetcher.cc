@@ -25,9 +25,9 @@ struct Fetcher::Shared {
 class Fetcher::Call final
     : public grpc::ClientReadReactor<v1::GetArtifactResponse> {
  public:
-  Call(const Shared& shared, const Digest& key_id)
-      : key_id_(key_id), assembler_(key_id.Hex()), wakeup_(shared.wakeup) {
-    request_.set_key_id(key_id.Hex());
+  Call(const Shared& shared, const Digest& key_id, const Digest& stored_as)
+      : key_id_(key_id), assembler_(stored_as.Hex()), wakeup_(shared.wakeup) {
+    request_.set_key_id(stored_as.Hex());
     request_.set_target(std::string(shared.target.raw()));
     context_.set_deadline(std::chrono::system_clock::now() + shared.timeout);
     shared.stub->async()->GetArtifact(&context_, &request_, this);
@@ -108,8 +108,8 @@ bool Fetcher::full() const {
   return calls_.size() >= kInFlight;
 }
 
-void Fetcher::Start(const Digest& key_id) {
-  calls_.push_back(std::make_unique<Call>(*shared_, key_id));
+void Fetcher::Start(const Digest& key_id, const Digest& stored_as) {
+  calls_.push_back(std::make_unique<Call>(*shared_, key_id, stored_as));
 }
 
 std::vector<Fetcher::Result> Fetcher::Take() {

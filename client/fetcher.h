@@ -42,8 +42,9 @@ class Fetcher {
 
   bool full() const;
 
-  // Starts one call. Requires: !full().
-  void Start(const Digest& key_id);
+  // Starts one call, for the artifact stored under `stored_as`. Its result
+  // carries `key_id`. Requires: !full().
+  void Start(const Digest& key_id, const Digest& stored_as);
 
   // What has arrived since the last call, checked; DataLoss for what is not
   // what it says it is.

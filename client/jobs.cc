@@ -24,6 +24,21 @@ bool IsTemporary(const v1::Completion& completion) {
           code == absl::StatusCode::kResourceExhausted);
 }
 
+// The key id that an answer to `asked`, whose id is `id`, is stored under.
+// Returns: nothing when the answer is for another key.
+std::optional<Digest> StoredKey(const v1::Variant& answer, const Digest& id,
+                                const VariantKey& asked) {
+  if (answer.key_id() == id.raw()) {
+    return id;
+  }
+  const absl::StatusOr<VariantKey> key = wire::KeyFromWire(answer);
+  if (!key.ok() || !Serves(*key, asked) ||
+      KeyId(*key).raw() != answer.key_id()) {
+    return std::nullopt;
+  }
+  return KeyId(*key);
+}
+
 }  // namespace
 
 void Jobs::Want(KeyRequest request) {
@@ -88,12 +103,15 @@ std::optional<Jobs::Failure> Jobs::Completed(const v1::Completion& completion) {
     return std::nullopt;
   }
   if (completion.state() == v1::STATE_READY) {
-    if (completion.variant().key_id() != id.raw()) {
+    const std::optional<Digest> stored =
+        StoredKey(completion.variant(), id, found->second.key);
+    if (!stored) {
       return Fail(id,
                   fmt::format("{}: kilnd answered for another key",
                               found->second.label),
                   "");
     }
+    found->second.stored_as = *stored;
     found->second.origin = completion.origin() == v1::ORIGIN_STORE
                                ? Origin::kStore
                                : Origin::kCompiled;
@@ -120,6 +138,11 @@ std::optional<Digest> Jobs::NextArrival() {
     }
   }
   return std::nullopt;
+}
+
+Digest Jobs::StoredAs(const Digest& id) const {
+  const Digest& stored = jobs_.at(id).stored_as;
+  return stored.is_none() ? id : stored;
 }
 
 Jobs::Settled Jobs::Delivered(const Digest& id,

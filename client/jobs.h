@@ -62,6 +62,10 @@ class Jobs {
   // Returns: the next key whose artifact should be fetched.
   std::optional<Digest> NextArrival();
 
+  // The key id that the artifact of `id` is stored under: `id`, unless kilnd
+  // left out overrides that no code reads. Requires: `id` is unsettled.
+  Digest StoredAs(const Digest& id) const;
+
   struct Settled {
     std::optional<Failure> failure;
     std::shared_ptr<ReadyVariant> variant;  // null: failed, or not settled
@@ -82,6 +86,7 @@ class Jobs {
   struct Job {
     VariantKey key;
     std::string label;
+    Digest stored_as;
     Origin origin = Origin::kCompiled;
     int bad_deliveries = 0;
   };

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/variant.h"
+#include "proto/artifact.h"
 #include "proto/bytes.h"
 #include "proto/digest.h"
 #include "proto/program.h"
@@ -34,8 +35,8 @@ namespace kiln::client {
 struct RpcOptions {
   std::string socket;                // path of the daemon's socket
   std::string client_name = "kiln";  // for the daemon's logs and status
-  // Deadline of Handshake, GetStatus and ListVariants. Shorter: a busy daemon
-  // looks frozen. Longer: a frozen one is noticed later.
+  // Deadline of Handshake, GetStatus, ListVariants and the tuning calls.
+  // Shorter: a busy daemon looks frozen. Longer: a frozen one is noticed later.
   std::chrono::milliseconds timeout{5000};
   // Deadline of the calls that wait for a driver or move megabytes:
   // OpenSession and GetArtifact. RegisterProgram has 5 s and more by its size.
@@ -85,6 +86,12 @@ class RpcClient {
   // One page; `page_token` is empty or `next_page_token` of the last one.
   absl::StatusOr<v1::ListVariantsResponse> ListVariants(
       std::string_view page_token);
+
+  // The override values that ran fastest on a target, as `kiln tune` found.
+  // Errors: NotFound when nothing was remembered.
+  absl::Status PutTuning(const Digest& target, const Digest& program,
+                         const Tuning& tuning);
+  absl::StatusOr<Tuning> GetTuning(const Digest& target, const Digest& program);
 
   // `key`: hexadecimal digits of the key id, at least 4. `target`: none for
   // "whichever has it". Errors: NotFound; DataLoss naming the part that is not

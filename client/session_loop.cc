@@ -288,7 +288,7 @@ void SessionLoop::Fetch(Link& link) {
     if (!next) {
       break;
     }
-    link.fetcher.Start(*next);
+    link.fetcher.Start(*next, jobs_.StoredAs(*next));
   }
   if (link.retry_at && Now() >= *link.retry_at) {
     link.retry_at.reset();

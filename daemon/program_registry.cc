@@ -77,12 +77,13 @@ void ProgramRegistry::LoadFrontEnd(RegisteredProgram& program,
   if (program.front_end(compiler) != nullptr) {
     return;
   }
-  auto ids = store_.GetFrontEnd(program.id(), compiler);
-  if (!ids.ok() || !ids->has_value()) {
+  auto stored = store_.GetFrontEnd(program.id(), compiler);
+  if (!stored.ok() || !stored->has_value()) {
     return;
   }
   FrontEndResult result;
-  for (const StageModule& id : **ids) {
+  result.unused_overrides = (*stored)->unused_overrides;
+  for (const StageModule& id : (*stored)->modules) {
     auto spirv = store_.GetModule(id.module);
     if (!spirv.ok() || !spirv->has_value()) {
       return;  // a module was lost: the front end runs again

@@ -43,6 +43,7 @@ struct FrontEndResult {
   std::vector<Module> modules;  // empty: it failed
   absl::Status failure;
   Diagnostics diagnostics;
+  std::vector<std::string> unused_overrides{};  // as in FrontEnd
 };
 
 // A program and its front-end results. Thread-safe; shared between the

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/scheduler.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
@@ -64,17 +65,58 @@ void Scheduler::Request(const OpenTargetPtr& target, VariantKey key,
   job->target = target;
   job->program = *std::move(program);
   job->key = *std::move(normal);
-  job->key_id = KeyId(job->key);
-  job->label = KeyLabel(job->program->program(), job->key);
-  auto stored = store_.GetArtifact(target->id, job->key);
+  if (!job->key.overrides.empty()) {
+    registry_.LoadFrontEnd(*job->program, target->compiler);
+    if (job->program->front_end(target->compiler) == nullptr) {
+      Park({std::move(job), std::move(on_answer)});
+      return;
+    }
+  }
+  Proceed({std::move(job), std::move(on_answer)});
+}
+
+void Scheduler::Park(Parked request) {
+  const CompileJob& first = *request.job;
+  auto front_end = std::make_shared<CompileJob>();
+  front_end->target = first.target;
+  front_end->program = first.program;
+  front_end->key = first.key;
+  front_end->label = fmt::format("{} front end", first.program->program().name);
+  front_end->front_end_only = true;
+  {
+    absl::MutexLock lock(&mutex_);
+    std::vector<Parked>& parked =
+        parked_[{first.target->id, first.program->id()}];
+    parked.push_back(std::move(request));
+    if (parked.size() > 1) {
+      return;
+    }
+  }
+  boost::asio::post(io_,
+                    [this, job = std::move(front_end)] { pool_->Submit(job); });
+}
+
+void Scheduler::Proceed(Parked request) {
+  CompileJob& job = *request.job;
+  if (const auto front_end = job.program->front_end(job.target->compiler);
+      front_end != nullptr && !job.key.overrides.empty()) {
+    std::erase_if(job.key.overrides, [&](const OverrideValue& entry) {
+      return std::ranges::binary_search(front_end->unused_overrides,
+                                        entry.name);
+    });
+  }
+  job.key_id = KeyId(job.key);
+  job.label = KeyLabel(job.program->program(), job.key);
+  auto stored = store_.GetArtifact(job.target->id, job.key);
   if (stored.ok() && stored->has_value()) {
     counters_.Add(Counter::kHitsStore);
-    on_answer(Ready(std::make_shared<const Artifact>(**std::move(stored)),
-                    job->label, Origin::kStore));
+    request.on_answer(
+        Ready(std::make_shared<const Artifact>(**std::move(stored)), job.label,
+              Origin::kStore));
     return;
   }
-  registry_.LoadFrontEnd(*job->program, target->compiler);
-  RequestMissing(std::move(job), std::move(on_answer));
+  registry_.LoadFrontEnd(*job.program, job.target->compiler);
+  RequestMissing(std::move(request.job), std::move(request.on_answer));
 }
 
 void Scheduler::RequestMissing(std::shared_ptr<CompileJob> job,
@@ -122,13 +164,37 @@ void Scheduler::OnJobDone(std::shared_ptr<CompileJob> job, JobOutcome outcome) {
 }
 
 absl::Status Scheduler::StoreFrontEnd(const CompileJob& job,
-                                      const std::vector<Module>& modules) {
-  std::vector<StageModule> ids;
-  for (const Module& module : modules) {
+                                      const JobOutcome& outcome) {
+  FrontEnd front_end;
+  front_end.unused_overrides = outcome.unused_overrides;
+  for (const Module& module : outcome.modules) {
     KILN_RETURN_IF_ERROR(store_.PutModule(module.id.module, module.spirv));
-    ids.push_back(module.id);
+    front_end.modules.push_back(module.id);
   }
-  return store_.PutFrontEnd(job.program->id(), job.target->compiler, ids);
+  return store_.PutFrontEnd(job.program->id(), job.target->compiler, front_end);
+}
+
+// Whatever came of it, the parked requests go on: the pool knows why a front
+// end failed, and runs one that was lost again.
+void Scheduler::CompleteFrontEnd(const CompileJob& job,
+                                 const JobOutcome& outcome) {
+  std::vector<Parked> parked;
+  {
+    absl::MutexLock lock(&mutex_);
+    auto found = parked_.find({job.target->id, job.program->id()});
+    if (found != parked_.end()) {
+      parked = std::move(found->second);
+      parked_.erase(found);
+    }
+  }
+  if (!outcome.status.ok()) {
+    spdlog::warn("front end failed label=\"{}\" target={} error=\"{}\"",
+                 job.label, job.target->spec,
+                 Shorten(outcome.status.ToString(), 600));
+  }
+  for (Parked& request : parked) {
+    Proceed(std::move(request));
+  }
 }
 
 absl::Status Scheduler::StoreArtifact(const CompileJob& job,
@@ -145,9 +211,13 @@ absl::Status Scheduler::StoreArtifact(const CompileJob& job,
 
 void Scheduler::Complete(const CompileJob& job, JobOutcome outcome) {
   if (!outcome.modules.empty()) {  // also of a job that failed afterwards
-    if (!StoreFrontEnd(job, outcome.modules).ok()) {
+    if (!StoreFrontEnd(job, outcome).ok()) {
       counters_.Add(Counter::kStoreErrors);
     }
+  }
+  if (job.front_end_only) {
+    CompleteFrontEnd(job, outcome);
+    return;
   }
   Answer answer;
   if (outcome.status.ok()) {

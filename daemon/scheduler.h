@@ -74,13 +74,27 @@ class Scheduler {
     Diagnostics diagnostics;
   };
 
+  // A request whose overrides may turn out to be read by no code, which only
+  // the front end can say.
+  struct Parked {
+    std::shared_ptr<CompileJob> job;
+    OnAnswer on_answer;
+  };
+
+  // Holds the request back until the front end has run for its program, and
+  // starts that if it is the first.
+  void Park(Parked request);
+
+  // After the front end: leaves unused overrides out of the key.
+  void Proceed(Parked request);
+
   // Joins or starts the compile of a variant that the store has not got.
   void RequestMissing(std::shared_ptr<CompileJob> job, OnAnswer on_answer);
 
   // Stores what a job made and answers everyone. On the store thread.
   void Complete(const CompileJob& job, JobOutcome outcome);
-  absl::Status StoreFrontEnd(const CompileJob& job,
-                             const std::vector<Module>& modules);
+  absl::Status StoreFrontEnd(const CompileJob& job, const JobOutcome& outcome);
+  void CompleteFrontEnd(const CompileJob& job, const JobOutcome& outcome);
   absl::Status StoreArtifact(const CompileJob& job, const Artifact& artifact);
 
   boost::asio::io_context& io_;
@@ -92,6 +106,9 @@ class Scheduler {
 
   absl::Mutex mutex_;
   absl::flat_hash_map<FlightKey, std::vector<OnAnswer>> flights_
+      ABSL_GUARDED_BY(mutex_);
+  // By target id and program id; each is one front-end job under way.
+  absl::flat_hash_map<FlightKey, std::vector<Parked>> parked_
       ABSL_GUARDED_BY(mutex_);
   // Bounded; forgotten with the daemon.
   absl::flat_hash_map<FlightKey, Failure> failures_ ABSL_GUARDED_BY(mutex_);

@@ -17,6 +17,7 @@
 #include "daemon/artifact_call.h"
 #include "daemon/register_call.h"
 #include "daemon/stream_call.h"
+#include "daemon/tuning_call.h"
 #include "daemon/version.h"
 #include "kiln/v1/kiln.grpc.pb.h"
 #include "proto/grpc_lifetime.h"
@@ -172,6 +173,18 @@ class Service final : public v1::Kiln::CallbackService {
       grpc::CallbackServerContext* call, const v1::ListVariantsRequest* request,
       v1::ListVariantsResponse* response) override {
     return Answer(call, List(context_, *request, response));
+  }
+
+  grpc::ServerUnaryReactor* PutTuning(grpc::CallbackServerContext* call,
+                                      const v1::PutTuningRequest* request,
+                                      v1::PutTuningResponse*) override {
+    return Answer(call, RememberTuning(context_, *request));
+  }
+
+  grpc::ServerUnaryReactor* GetTuning(
+      grpc::CallbackServerContext* call, const v1::GetTuningRequest* request,
+      v1::GetTuningResponse* response) override {
+    return Answer(call, FindTuning(context_, *request, response));
   }
 
   grpc::ServerWriteReactor<v1::GetArtifactResponse>* GetArtifact(

@@ -37,6 +37,7 @@ worker::v1::WorkerCommand MakeJob(uint64_t job_id, const CompileJob& job) {
   worker::v1::WorkerCommand command;
   command.mutable_job()->set_job_id(job_id);
   command.mutable_job()->set_key(std::string(AsText(EncodeKey(job.key))));
+  command.mutable_job()->set_front_end_only(job.front_end_only);
   return command;
 }
 
@@ -67,6 +68,8 @@ JobOutcome ToOutcome(const CompileJob& job,
                                  ToBytes(AsBytes(module.spirv()))});
     }
   }
+  outcome.unused_overrides.assign(result.unused_overrides().begin(),
+                                  result.unused_overrides().end());
   if (result.error_code() != 0) {
     outcome.status = StatusOf(result.error_code(), result.error());
     outcome.diagnostics =
@@ -74,6 +77,9 @@ JobOutcome ToOutcome(const CompileJob& job,
     // Only what the program itself is to blame for will be so again.
     outcome.permanent =
         outcome.status.code() == absl::StatusCode::kInvalidArgument;
+    return outcome;
+  }
+  if (job.front_end_only) {
     return outcome;
   }
   auto artifact = DecodeArtifact(AsBytes(result.artifact()));

@@ -273,7 +273,9 @@ class ProcessPool final : public WorkerPool {
     }
     LoadProgram(slot, *job);
     ++job->attempts;
-    counters_.Add(Counter::kCompilesStarted);
+    if (!job->front_end_only) {
+      counters_.Add(Counter::kCompilesStarted);
+    }
     slot.job_id = ++last_job_id_;
     slot.process->Send(MakeJob(slot.job_id, *job));
     slot.state = SlotState::kCompiling;
@@ -489,8 +491,9 @@ class ProcessPool final : public WorkerPool {
       spdlog::info("front end program={} ms={:.1f}",
                    job.program->program().name,
                    static_cast<double>(result.front_end_us()) / 1000);
-      job.program->set_front_end(job.target->compiler,
-                                 {outcome.modules, {}, nullptr});
+      job.program->set_front_end(
+          job.target->compiler,
+          {outcome.modules, {}, nullptr, outcome.unused_overrides});
     } else if (result.front_end_failed()) {
       counters_.Add(Counter::kFrontEndRuns);
       job.program->set_front_end(job.target->compiler,

@@ -46,6 +46,7 @@ struct CompileJob {
   std::string label;  // KeyLabel, for every message
   uint32_t attempts = 0;
   uint32_t outside_kills = 0;
+  bool front_end_only = false;  // ends without an artifact
 };
 
 struct JobOutcome {
@@ -57,6 +58,7 @@ struct JobOutcome {
   // compiler that crashed on it twice. Timeouts (KNOWN_FAULTS 2) and a driver's
   // refusals are not.
   bool permanent = false;
+  std::vector<std::string> unused_overrides{};  // comes with `modules`
 };
 
 struct WorkerSnapshot {

@@ -13,7 +13,7 @@ namespace kiln {
 namespace {
 
 // "KAR" and the format version.
-constexpr uint32_t kArtifactMagic = 0x0152414B;
+constexpr uint32_t kArtifactMagic = 0x0252414B;
 constexpr uint32_t kMaxStatistics = 4096;
 constexpr uint32_t kMaxSmallList = 256;
 
@@ -50,10 +50,8 @@ Bytes EncodeArtifact(const Artifact& artifact) {
     out.U8(static_cast<uint8_t>(module.stage));
     out.Id(module.module);
   });
-  out.Sequence(artifact.constants, [&](const Constant& constant) {
-    out.U32(constant.id);
-    out.U32(constant.value);
-  });
+  out.Sequence(artifact.constants,
+               [&](const Constant& constant) { WriteConstant(out, constant); });
   out.Blob(artifact.blob);
   out.U8(static_cast<uint8_t>(artifact.proof));
   out.U64(artifact.compile_us);
@@ -83,10 +81,8 @@ absl::StatusOr<Artifact> DecodeArtifact(ByteView bytes) {
     const auto stage = static_cast<Stage>(in.U8());
     artifact.modules.push_back({stage, in.Id()});
   });
-  in.Sequence(kMaxSmallList, [&] {
-    const uint32_t id = in.U32();
-    artifact.constants.push_back({id, in.U32()});
-  });
+  in.Sequence(kMaxSmallList,
+              [&] { artifact.constants.push_back(ReadConstant(in)); });
   artifact.blob = in.Blob();
   artifact.proof = static_cast<Proof>(in.U8());
   artifact.compile_us = in.U64();
@@ -107,8 +103,13 @@ absl::StatusOr<Artifact> DecodeArtifact(ByteView bytes) {
       std::ranges::all_of(artifact.modules, [](const StageModule& module) {
         return StageName(module.stage) != "unknown";
       });
-  if (!stages_known || ProofText(artifact.proof) == "unknown") {
-    return absl::InvalidArgumentError("artifact: unknown stage or proof");
+  const bool types_known =
+      std::ranges::all_of(artifact.constants, [](const Constant& constant) {
+        return IsConstantType(static_cast<uint8_t>(constant.type));
+      });
+  if (!stages_known || !types_known || ProofText(artifact.proof) == "unknown") {
+    return absl::InvalidArgumentError(
+        "artifact: unknown stage, constant type or proof");
   }
   return artifact;
 }

@@ -56,15 +56,36 @@ struct StageModule {
   friend auto operator<=>(const StageModule&, const StageModule&) = default;
 };
 
+// What the front end made of a program's sources.
+struct FrontEnd {
+  std::vector<StageModule> modules;
+  // Overrides that no code reads: their values are left out of keys, so that
+  // equal code is stored once (KNOWN_FAULTS 34). Sorted.
+  std::vector<std::string> unused_overrides{};
+
+  friend auto operator<=>(const FrontEnd&, const FrontEnd&) = default;
+};
+
+// The override values of a program that ran fastest on a target, measured by
+// `kiln tune`.
+struct Tuning {
+  std::vector<OverrideValue> overrides;  // sorted by name
+  uint64_t median_ns = 0;                // of one dispatch, with these values
+  uint32_t candidates = 0;               // combinations measured
+
+  friend auto operator<=>(const Tuning&, const Tuning&) = default;
+};
+
 // Thread-compatible value; shared between threads as `const`.
 struct Artifact {
   Digest target;  // TargetIdentity::Id()
   VariantKey key;
   std::vector<StageModule> modules;
-  std::vector<Constant> constants;  // KeyConstants(program, key)
-  Bytes blob;                       // VkPipelineCache data
+  // KeyConstants(program, key), those known by name resolved to their ids.
+  std::vector<Constant> constants;
+  Bytes blob;  // VkPipelineCache data
   Proof proof = Proof::kRefused;
-  uint64_t compile_us = 0;  // vkCreateGraphicsPipelines alone, wall clock
+  uint64_t compile_us = 0;  // the call that creates it alone, wall clock
   VariantCost cost;
   std::vector<Statistic> statistics;
   std::string provenance;  // compiler and driver versions, for people

@@ -109,4 +109,20 @@ absl::Status CanonicalReader::Finish(std::string_view what) const {
   return absl::OkStatus();
 }
 
+void WriteConstant(CanonicalWriter& out, const Constant& constant) {
+  out.U32(constant.id);
+  out.U64(constant.value);
+  out.U8(static_cast<uint8_t>(constant.type));
+  out.Text(constant.name);
+}
+
+Constant ReadConstant(CanonicalReader& in) {
+  Constant constant;
+  constant.id = in.U32();
+  constant.value = in.U64();
+  constant.type = static_cast<ConstantType>(in.U8());
+  constant.name = in.Text();
+  return constant;
+}
+
 }  // namespace kiln

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/bytes.h"
+#include "proto/constant.h"
 #include "proto/digest.h"
 
 namespace kiln {
@@ -87,5 +88,9 @@ class CanonicalReader {
   bool ok_ = true;
   const char* reason_ = "";
 };
+
+// A constant as programs and artifacts hold it (FORMAT.md, "constant").
+void WriteConstant(CanonicalWriter& out, const Constant& constant);
+Constant ReadConstant(CanonicalReader& in);
 
 }  // namespace kiln

@@ -12,8 +12,8 @@ namespace kiln::limits {
 
 // The version of the wire contract this build speaks, and the oldest it still
 // understands (kiln/v1/kiln.proto: Handshake).
-inline constexpr uint32_t kProtocolVersion = 1;
-inline constexpr uint32_t kOldestProtocolVersion = 1;
+inline constexpr uint32_t kProtocolVersion = 2;
+inline constexpr uint32_t kOldestProtocolVersion = 2;
 
 // gRPC refuses messages over 4 MiB on the receiving side (KNOWN_FAULTS 17).
 // Blobs therefore travel in pieces far below it.
@@ -42,8 +42,9 @@ inline constexpr size_t kModuleBytes = 16u << 20;
 // One pipeline-cache blob.
 inline constexpr size_t kBlobBytes = 64u << 20;
 
-inline constexpr uint32_t kFeatureBits = 32;
+inline constexpr uint32_t kFeatureBits = 64;
 inline constexpr uint32_t kOverrides = 64;
+inline constexpr uint32_t kOverrideSteps = 64;
 inline constexpr uint32_t kRequestsPerBatch = 1024;
 // A variant with every override is under 20 KiB: a page fits one message.
 inline constexpr uint32_t kListPageSize = 100;

@@ -7,6 +7,7 @@
 // draw to draw is in variant_key.h; what comes out of it in artifact.h.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,18 +15,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/bytes.h"
+#include "proto/constant.h"
 #include "proto/digest.h"
 
 namespace kiln {
 
-// One 32-bit specialization constant. Integers as they are, bool as 0 or 1,
-// float as its IEEE bits.
-struct Constant {
-  uint32_t id = 0;
-  uint32_t value = 0;
-
-  friend auto operator<=>(const Constant&, const Constant&) = default;
-};
+// A set of feature bits: bit n of the program's schema is 1 << n. The shader
+// sees it as 32-bit words, one specialization constant each.
+using FeatureMask = uint64_t;
 
 // One pipeline state, e.g. {"depth_write", "true"}. The vocabulary is in
 // shaders/pipeline/pipeline_state.h.
@@ -40,7 +37,7 @@ struct StateSetting {
 enum class FeatureOwner : uint8_t { kMaterial = 1, kFrame = 2, kBoth = 3 };
 
 struct FeatureBit {
-  uint32_t bit = 0;  // 0 to 31
+  uint32_t bit = 0;  // 0 to 63; 32 and up lie in the second features constant
   std::string name;
   FeatureOwner owner = FeatureOwner::kMaterial;
 };
@@ -53,26 +50,29 @@ struct AxisValue {
 };
 
 // A kind, and which other axes it depends on. An axis a kind does not use is
-// normalised to its first value: "an opaque key ignores blend".
+// normalised to its first value: "an opaque key ignores blend". So are the
+// feature bits that change nothing in it: they are cleared.
 struct Kind {
   AxisValue value;
   bool uses_backdrop = false;
   bool uses_blend = false;
+  FeatureMask ignored_features = 0;  // bits whose blocks it cannot reach
 };
 
-enum class ConstantType : uint8_t {
-  kBool = 1,
-  kInt = 2,
-  kUint = 3,
-  kFloat = 4
-};
-
-// A named override constant (SPEC section 4).
+// A named override constant (SPEC section 4). Values are bits of `type`, as
+// in Constant.
 struct Override {
   std::string name;
-  uint32_t constant_id = 0;
-  ConstantType type = ConstantType::kUint;
-  uint32_t default_value = 0;  // bits, as in Constant
+  // Absent: found by name, the OpName of the SPIR-V.
+  std::optional<uint32_t> constant_id;
+  ConstantType type = ConstantType::kUint32;
+  uint64_t default_value = 0;
+  // What a request may ask for; absent: all that the type holds.
+  std::optional<uint64_t> min{};
+  std::optional<uint64_t> max{};
+  // Ascending; a request is rounded up to the next one, so that counts that
+  // hardly differ share a variant. Empty: every value is a variant of its own.
+  std::vector<uint64_t> steps{};
 };
 
 struct VertexBinding {
@@ -88,9 +88,9 @@ struct VertexAttribute {
   uint32_t offset_bytes = 0;
 };
 
-enum class Stage : uint8_t { kVertex = 1, kFragment = 2 };
+enum class Stage : uint8_t { kVertex = 1, kFragment = 2, kCompute = 3 };
 
-// "vertex" or "fragment".
+// "vertex", "fragment" or "compute".
 std::string_view StageName(Stage stage);
 
 // Errors: InvalidArgument naming the unknown stage.
@@ -138,36 +138,54 @@ struct Program {
   std::string name;
   std::vector<StageSource> stages;
   std::vector<Define> defines;
-  uint32_t features_constant_id = 0;
+  // constant_id of each 32-bit word of a feature mask, the low word first.
+  std::vector<uint32_t> features_constant_ids;
   std::vector<FeatureBit> features;
+  // Bits that hardly ever differ: a key with one of a group has all of it.
+  std::vector<FeatureMask> merged;
   std::vector<Kind> kinds;
   std::vector<AxisValue> backdrops;  // the first is the default
   std::vector<AxisValue> blends;     // the first is the default
   std::vector<Override> overrides;
+  // Compute programs: the overrides that are the workgroup's x, y and z size.
+  std::vector<std::string> workgroup_size;
+  // Drivers may not fuse multiplications with additions, which they do more
+  // or less in a variant than in the whole shader (shaders/contraction.h).
+  // True: pictures agree to the last bit; false: some arithmetic is faster.
+  bool no_contraction = false;
+  // A compute shader among `files` that reads what a draw reads and writes the
+  // bits this draw needs (shaders/lab/derivation.h); empty: there is none.
+  std::string derivation;
   PipelineSkeleton pipeline;
   std::vector<SourceFile> files;  // sorted by path
 
   // The mask with every declared bit: the features of the whole shader.
-  uint32_t AllFeatures() const;
+  FeatureMask AllFeatures() const;
 
   // The declared names of the bits in `mask`, in bit order, joined by '|';
   // "none" for 0 and "whole" for every declared bit.
-  std::string FeatureText(uint32_t mask) const;
+  std::string FeatureText(FeatureMask mask) const;
 
   // Returns: the mask of comma-separated bit names; "all" and "none" are
   // understood. Errors: InvalidArgument naming the unknown bit.
-  absl::StatusOr<uint32_t> ParseFeatures(std::string_view names) const;
+  absl::StatusOr<FeatureMask> ParseFeatures(std::string_view names) const;
 
   // Returns: the named element or nullptr. Lifetime: that of the program.
+  const FeatureBit* FindFeature(std::string_view name) const;
   const Kind* FindKind(std::string_view name) const;
   const AxisValue* FindBackdrop(std::string_view name) const;
   const AxisValue* FindBlend(std::string_view name) const;
   const Override* FindOverride(std::string_view name) const;
   const SourceFile* FindFile(std::string_view path) const;
 
+  // True for one compute stage, false for vertex and maybe fragment.
+  bool IsCompute() const;
+
   // Checks every rule the rest of Kiln relies on: names unique and valid
-  // UTF-8, bits distinct and below 32, at least one kind, backdrop and blend,
-  // stage files present, paths inside the program, sizes within limits.h.
+  // UTF-8, bits distinct and within the declared constants, at least one kind,
+  // backdrop and blend, overrides whose default, range and steps agree, stages
+  // that make one pipeline, stage files present, paths inside the program,
+  // sizes within limits.h.
   // Errors: InvalidArgument naming the field.
   absl::Status Validate() const;
 };

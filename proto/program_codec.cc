@@ -2,6 +2,8 @@
 
 // Program <-> canonical bytes. The grammar is in storage/FORMAT.md.
 
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "proto/canonical.h"
@@ -14,23 +16,18 @@ namespace {
 
 // "KPR" and the format version. A change of layout takes a new version: old
 // programs keep their id, since an id names these bytes.
-constexpr uint32_t kProgramMagic = 0x0152504B;
+constexpr uint32_t kProgramMagic = 0x0252504B;
 constexpr uint32_t kMaxSmallList = 256;
 
 void WriteConstants(CanonicalWriter& out,
                     const std::vector<Constant>& constants) {
-  out.Sequence(constants, [&](const Constant& constant) {
-    out.U32(constant.id);
-    out.U32(constant.value);
-  });
+  out.Sequence(constants,
+               [&](const Constant& constant) { WriteConstant(out, constant); });
 }
 
 std::vector<Constant> ReadConstants(CanonicalReader& in) {
   std::vector<Constant> constants;
-  in.Sequence(kMaxSmallList, [&] {
-    const uint32_t id = in.U32();
-    constants.push_back({id, in.U32()});
-  });
+  in.Sequence(kMaxSmallList, [&] { constants.push_back(ReadConstant(in)); });
   return constants;
 }
 
@@ -128,56 +125,97 @@ PipelineSkeleton ReadSkeleton(CanonicalReader& in) {
   return skeleton;
 }
 
+template <typename T>
+void WriteOptional(CanonicalWriter& out, const std::optional<T>& value) {
+  out.U8(value.has_value() ? 1 : 0);
+  out.U64(value.value_or(0));
+}
+
+template <typename T>
+std::optional<T> ReadOptional(CanonicalReader& in) {
+  const bool present = in.U8() != 0;
+  const uint64_t value = in.U64();
+  return present ? std::optional(static_cast<T>(value)) : std::nullopt;
+}
+
+void WriteOverride(CanonicalWriter& out, const Override& entry) {
+  out.Text(entry.name);
+  WriteOptional(out, entry.constant_id);
+  out.U8(static_cast<uint8_t>(entry.type));
+  out.U64(entry.default_value);
+  WriteOptional(out, entry.min);
+  WriteOptional(out, entry.max);
+  out.Sequence(entry.steps, [&](uint64_t step) { out.U64(step); });
+}
+
+Override ReadOverride(CanonicalReader& in) {
+  Override entry;
+  entry.name = in.Text();
+  entry.constant_id = ReadOptional<uint32_t>(in);
+  entry.type = static_cast<ConstantType>(in.U8());
+  entry.default_value = in.U64();
+  entry.min = ReadOptional<uint64_t>(in);
+  entry.max = ReadOptional<uint64_t>(in);
+  in.Sequence(limits::kOverrideSteps, [&] { entry.steps.push_back(in.U64()); });
+  return entry;
+}
+
 void WriteSchema(CanonicalWriter& out, const Program& program) {
-  out.U32(program.features_constant_id);
+  out.Sequence(program.features_constant_ids,
+               [&](uint32_t id) { out.U32(id); });
   out.Sequence(program.features, [&](const FeatureBit& feature) {
     out.U32(feature.bit);
     out.Text(feature.name);
     out.U8(static_cast<uint8_t>(feature.owner));
   });
+  out.Sequence(program.merged, [&](FeatureMask group) { out.U64(group); });
   out.Sequence(program.kinds, [&](const Kind& kind) {
     WriteAxisValue(out, kind.value);
     out.U8(kind.uses_backdrop ? 1 : 0);
     out.U8(kind.uses_blend ? 1 : 0);
+    out.U64(kind.ignored_features);
   });
   auto write_value = [&](const AxisValue& value) {
     WriteAxisValue(out, value);
   };
   out.Sequence(program.backdrops, write_value);
   out.Sequence(program.blends, write_value);
-  out.Sequence(program.overrides, [&](const Override& entry) {
-    out.Text(entry.name);
-    out.U32(entry.constant_id);
-    out.U8(static_cast<uint8_t>(entry.type));
-    out.U32(entry.default_value);
-  });
+  out.Sequence(program.overrides,
+               [&](const Override& entry) { WriteOverride(out, entry); });
+  out.Sequence(program.workgroup_size,
+               [&](const std::string& name) { out.Text(name); });
+  out.U8(program.no_contraction ? 1 : 0);
+  out.Text(program.derivation);
 }
 
 void ReadSchema(CanonicalReader& in, Program& program) {
-  program.features_constant_id = in.U32();
+  in.Sequence(limits::kFeatureBits / 32,
+              [&] { program.features_constant_ids.push_back(in.U32()); });
   in.Sequence(limits::kFeatureBits, [&] {
     FeatureBit& feature = program.features.emplace_back();
     feature.bit = in.U32();
     feature.name = in.Text();
     feature.owner = static_cast<FeatureOwner>(in.U8());
   });
+  in.Sequence(limits::kFeatureBits / 2,
+              [&] { program.merged.push_back(in.U64()); });
   in.Sequence(kMaxSmallList, [&] {
     Kind& kind = program.kinds.emplace_back();
     kind.value = ReadAxisValue(in);
     kind.uses_backdrop = in.U8() != 0;
     kind.uses_blend = in.U8() != 0;
+    kind.ignored_features = in.U64();
   });
   in.Sequence(kMaxSmallList,
               [&] { program.backdrops.push_back(ReadAxisValue(in)); });
   in.Sequence(kMaxSmallList,
               [&] { program.blends.push_back(ReadAxisValue(in)); });
-  in.Sequence(limits::kOverrides, [&] {
-    Override& entry = program.overrides.emplace_back();
-    entry.name = in.Text();
-    entry.constant_id = in.U32();
-    entry.type = static_cast<ConstantType>(in.U8());
-    entry.default_value = in.U32();
-  });
+  in.Sequence(limits::kOverrides,
+              [&] { program.overrides.push_back(ReadOverride(in)); });
+  in.Sequence(limits::kOverrides,
+              [&] { program.workgroup_size.push_back(in.Text()); });
+  program.no_contraction = in.U8() != 0;
+  program.derivation = in.Text();
 }
 
 }  // namespace

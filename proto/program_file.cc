@@ -6,6 +6,7 @@
 #include <fstream>
 #include <initializer_list>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -31,6 +32,37 @@ std::string StateText(const toml::node& node) {
   return node.value_or(std::string());
 }
 
+// A specialization constant's value as TOML writes it: true, -3, 2.5, or text
+// for what TOML has no number for, as "0xffffffffffffffff".
+std::string ValueText(const toml::node& node) {
+  if (auto number = node.value_exact<double>()) {
+    return fmt::format("{}", *number);
+  }
+  return StateText(node);
+}
+
+uint64_t ReadValue(TableReader& reader, const toml::node& node,
+                   std::string_view what, ConstantType type) {
+  absl::StatusOr<uint64_t> value = ParseConstant(type, ValueText(node));
+  if (!value.ok()) {
+    reader.Fail(node, fmt::format("{}: {}", what,
+                                  std::string(value.status().message())));
+  }
+  return value.value_or(0);
+}
+
+// The type that a bare TOML value stands for in an axis' constants.
+ConstantType TypeOf(const toml::node& node) {
+  if (node.is_boolean()) {
+    return ConstantType::kBool;
+  }
+  if (node.is_floating_point()) {
+    return ConstantType::kFloat32;
+  }
+  const auto number = node.value_exact<int64_t>();
+  return number && *number < 0 ? ConstantType::kInt32 : ConstantType::kUint32;
+}
+
 AxisValue ReadAxisValue(TableReader& reader) {
   AxisValue value;
   value.name = reader.Text("name");
@@ -39,15 +71,15 @@ AxisValue ReadAxisValue(TableReader& reader) {
       Constant constant;
       auto [end, error] =
           std::from_chars(key.data(), key.data() + key.size(), constant.id);
-      const auto number = node.value_exact<int64_t>();
-      if (error != std::errc() || end != key.data() + key.size() || !number ||
-          *number < 0 || *number > UINT32_MAX) {
-        constants.Fail(
-            node,
-            fmt::format("constant '{}' is not <id> = <unsigned number>", key));
+      if (error != std::errc() || end != key.data() + key.size() ||
+          constant.id == kIdByName) {
+        constants.Fail(node, fmt::format("constant '{}' is not <id> = <value>",
+                                         ToValidUtf8(key)));
         return;
       }
-      constant.value = static_cast<uint32_t>(*number);
+      constant.type = TypeOf(node);
+      constant.value =
+          ReadValue(constants, node, "constant " + key, constant.type);
       value.constants.push_back(constant);
     });
   });
@@ -59,9 +91,29 @@ AxisValue ReadAxisValue(TableReader& reader) {
   return value;
 }
 
-Kind ReadKind(TableReader& reader) {
-  reader.Keys({"name", "axes", "constants", "state"});
+// The bits of a list of feature names. Requires: [features] has been read.
+FeatureMask ReadFeatureNames(TableReader& reader, const Program& program,
+                             const std::vector<std::string>& names) {
+  FeatureMask mask = 0;
+  for (const std::string& name : names) {
+    if (const FeatureBit* feature = program.FindFeature(name);
+        feature != nullptr && feature->bit < limits::kFeatureBits) {
+      mask |= FeatureMask{1} << feature->bit;
+    } else {
+      reader.Fail(toml::table(), fmt::format("no feature '{}'", name));
+    }
+  }
+  return mask;
+}
+
+Kind ReadKind(TableReader& reader, const Program& program) {
+  reader.Keys({"name", "axes", "features", "constants", "state"});
   Kind kind;
+  if (reader.Has("features")) {
+    kind.ignored_features =
+        program.AllFeatures() &
+        ~ReadFeatureNames(reader, program, reader.Texts("features", true));
+  }
   kind.value = ReadAxisValue(reader);
   for (const std::string& axis : reader.Texts("axes", false)) {
     kind.uses_backdrop |= axis == "backdrop";
@@ -93,25 +145,36 @@ FeatureBit ReadFeature(TableReader& reader) {
 }
 
 Override ReadOverride(TableReader& reader) {
-  reader.Keys({"name", "constant_id", "type", "default"});
-  Override entry{reader.Text("name"), reader.U32("constant_id"),
-                 ConstantType::kUint, reader.U32("default", false)};
-  const std::string type = reader.Text("type", false, "uint");
-  constexpr std::pair<std::string_view, ConstantType> kTypes[] = {
-      {"bool", ConstantType::kBool},
-      {"int", ConstantType::kInt},
-      {"uint", ConstantType::kUint},
-      {"float", ConstantType::kFloat}};
-  auto found = std::ranges::find(kTypes, type,
-                                 [](const auto& pair) { return pair.first; });
-  if (found == std::end(kTypes)) {
-    reader.Fail(
-        toml::table(),
-        fmt::format("override {}: type '{}' is not bool, int, uint or float",
-                    entry.name, type));
-  } else {
-    entry.type = found->second;
+  reader.Keys(
+      {"name", "constant_id", "type", "default", "min", "max", "steps"});
+  Override entry;
+  entry.name = reader.Text("name");
+  if (reader.Has("constant_id")) {
+    entry.constant_id = reader.U32("constant_id");
   }
+  auto type = ConstantTypeFromName(reader.Text("type", false, "uint"));
+  if (!type.ok()) {
+    reader.Fail(toml::table(),
+                fmt::format("override {}: {}", entry.name,
+                            std::string(type.status().message())));
+    return entry;
+  }
+  entry.type = *type;
+  auto read = [&](std::string_view key) -> std::optional<uint64_t> {
+    const toml::node* node = reader.Node(key);
+    return node == nullptr
+               ? std::nullopt
+               : std::optional(ReadValue(reader, *node,
+                                         fmt::format("override {}", entry.name),
+                                         *type));
+  };
+  entry.default_value = read("default").value_or(0);
+  entry.min = read("min");
+  entry.max = read("max");
+  reader.Values("steps", [&](const toml::node& node) {
+    entry.steps.push_back(
+        ReadValue(reader, node, fmt::format("override {}", entry.name), *type));
+  });
   return entry;
 }
 
@@ -160,6 +223,33 @@ void ReadSkeleton(TableReader& root, PipelineSkeleton& skeleton) {
   });
 }
 
+void ReadFeatures(TableReader& reader, Program& program) {
+  reader.Keys({"constant_id", "high_constant_id", "bit", "merged"});
+  program.features_constant_ids.push_back(reader.U32("constant_id"));
+  if (reader.Has("high_constant_id")) {
+    program.features_constant_ids.push_back(reader.U32("high_constant_id"));
+  }
+  reader.Tables("bit", [&](TableReader& bit) {
+    program.features.push_back(ReadFeature(bit));
+  });
+  reader.Tables("merged", [&](TableReader& group) {
+    group.Keys({"bits"});
+    program.merged.push_back(
+        ReadFeatureNames(group, program, group.Texts("bits", true)));
+  });
+}
+
+// What a compute program need not say: it has one kind and no state.
+void ReadCompute(TableReader& root, Program& program) {
+  root.Table("compute", false, [&](TableReader& reader) {
+    reader.Keys({"workgroup_size"});
+    program.workgroup_size = reader.Texts("workgroup_size", true);
+  });
+  if (program.IsCompute() && program.kinds.empty()) {
+    program.kinds.push_back({{"compute", {}, {}}});
+  }
+}
+
 void ReadSchema(TableReader& root, Program& program) {
   root.Table("stages", true, [&](TableReader& reader) {
     reader.Entries([&](const std::string& key, const toml::node& node) {
@@ -176,15 +266,10 @@ void ReadSchema(TableReader& root, Program& program) {
       program.defines.push_back({key, StateText(node)});
     });
   });
-  root.Table("features", false, [&](TableReader& reader) {
-    reader.Keys({"constant_id", "bit"});
-    program.features_constant_id = reader.U32("constant_id");
-    reader.Tables("bit", [&](TableReader& bit) {
-      program.features.push_back(ReadFeature(bit));
-    });
-  });
+  root.Table("features", false,
+             [&](TableReader& reader) { ReadFeatures(reader, program); });
   root.Tables("kind", [&](TableReader& reader) {
-    program.kinds.push_back(ReadKind(reader));
+    program.kinds.push_back(ReadKind(reader, program));
   });
   auto read_axis = [](std::vector<AxisValue>& values) {
     return [&values](TableReader& reader) {
@@ -196,6 +281,15 @@ void ReadSchema(TableReader& root, Program& program) {
   root.Tables("blend", read_axis(program.blends));
   root.Tables("override", [&](TableReader& reader) {
     program.overrides.push_back(ReadOverride(reader));
+  });
+  ReadCompute(root, program);
+  root.Table("compile", false, [&](TableReader& reader) {
+    reader.Keys({"no_contraction"});
+    program.no_contraction = reader.Bool("no_contraction", false);
+  });
+  root.Table("derivation", false, [&](TableReader& reader) {
+    reader.Keys({"source"});
+    program.derivation = reader.Text("source");
   });
   // A program without an axis has one unnamed choice on it.
   if (program.backdrops.empty()) {
@@ -268,9 +362,9 @@ absl::StatusOr<Program> ReadProgram(const std::filesystem::path& file) {
   absl::Status status;
   TableReader root(table, "program", status);
   root.Keys({"format", "name", "sources", "stages", "defines", "features",
-             "kind", "backdrop", "blend", "override", "pipeline",
-             "vertex_binding", "vertex_attribute", "descriptor",
-             "push_constants"});
+             "kind", "backdrop", "blend", "override", "compute", "compile",
+             "derivation", "pipeline", "vertex_binding", "vertex_attribute",
+             "descriptor", "push_constants"});
   if (const uint32_t format = root.U32("format");
       status.ok() && format != kFormat) {
     return absl::InvalidArgumentError(fmt::format(

@@ -57,16 +57,18 @@ inline std::string_view LiteralText(const Instruction& instruction,
   return text.substr(0, text.find('\0'));
 }
 
-// The result id of each specialization constant, by its constant_id.
-inline std::map<uint32_t, uint32_t> SpecializationResults(
+// The result ids of the specialization constants, by constant_id. One id can
+// have several: `local_size_x_id` makes one or two without a name, beside the
+// constant that the source declares with the same id.
+inline std::multimap<uint32_t, uint32_t> SpecializationResults(
     std::span<const uint32_t> spirv) {
   constexpr uint16_t kOpDecorate = 71;
   constexpr uint32_t kSpecId = 1;
-  std::map<uint32_t, uint32_t> results;
+  std::multimap<uint32_t, uint32_t> results;
   ForEachInstruction(spirv, [&](const Instruction& instruction) {
     if (instruction.opcode == kOpDecorate && instruction.words.size() == 4 &&
         instruction.word(2) == kSpecId) {
-      results[instruction.word(3)] = instruction.word(1);
+      results.emplace(instruction.word(3), instruction.word(1));
     }
   });
   return results;

@@ -70,6 +70,27 @@ class TableReader {
     return node == nullptr ? fallback : node->value_or(fallback);
   }
 
+  bool Has(std::string_view key) const { return table_.contains(key); }
+
+  // Null where there is no such key.
+  const toml::node* Node(std::string_view key) const { return table_.get(key); }
+
+  // Calls `each(node)` for every element of the list `key`, if it is there.
+  template <typename Each>
+  void Values(std::string_view key, Each each) {
+    const toml::node* node = Find(key, false);
+    const toml::array* array = node == nullptr ? nullptr : node->as_array();
+    if (array == nullptr) {
+      if (node != nullptr) {
+        Fail(*node, fmt::format("'{}' is not a list", key));
+      }
+      return;
+    }
+    for (const toml::node& element : *array) {
+      each(element);
+    }
+  }
+
   std::vector<std::string> Texts(std::string_view key, bool required) {
     std::vector<std::string> texts;
     const toml::node* node = Find(key, required);

@@ -9,8 +9,12 @@
 //   kind      Program::kinds         must be declared
 //   backdrop  Program::backdrops     first one, where the kind does not use it
 //   blend     Program::blends        first one, where the kind does not use it
-//   features  mask of declared bits  every declared bit = the whole shader
-//   overrides name -> 32-bit value   sorted by name, defaults left out
+//   features  mask of declared bits  merged groups filled, bits the kind does
+//                                    not reach cleared; every bit that it does
+//                                    reach = every declared bit, the whole
+//                                    shader
+//   overrides name -> value          rounded up to a step, sorted by name,
+//                                    defaults left out
 
 #include <cstdint>
 #include <string>
@@ -25,7 +29,7 @@ namespace kiln {
 
 struct OverrideValue {
   std::string name;
-  uint32_t value = 0;  // bits, as in Constant
+  uint64_t value = 0;  // bits, as in Constant
 
   friend auto operator<=>(const OverrideValue&, const OverrideValue&) = default;
 };
@@ -37,7 +41,7 @@ struct VariantKey {
   std::string kind;
   std::string backdrop;  // empty in a request: the default
   std::string blend;     // empty in a request: the default
-  uint32_t features = 0;
+  FeatureMask features = 0;
   std::vector<OverrideValue> overrides;
 
   friend auto operator<=>(const VariantKey&, const VariantKey&) = default;
@@ -45,8 +49,13 @@ struct VariantKey {
 
 // Returns: `key` in normal form for `program`, whose id it must carry.
 // Errors: InvalidArgument naming the unknown kind, backdrop, blend, bit or
-// override.
+// override, or the override's value and the range or last step it exceeds.
 absl::StatusOr<VariantKey> NormaliseKey(const Program& program, VariantKey key);
+
+// True when `stored` is `asked`, or `asked` without some of its overrides:
+// kilnd leaves out those that no code reads (KNOWN_FAULTS 34), so the artifact
+// of the one serves the other.
+bool Serves(const VariantKey& stored, const VariantKey& asked);
 
 // Canonical bytes (storage/FORMAT.md, "Variant key").
 Bytes EncodeKey(const VariantKey& key);
@@ -57,13 +66,17 @@ absl::StatusOr<VariantKey> DecodeKey(ByteView bytes);
 // The id of a key: SHA-256 of its canonical bytes.
 Digest KeyId(const VariantKey& key);
 
-// One line for people: "scene opaque/none/alpha Detail|Height NUM_LIGHTS=4".
+// The overrides of `key` as text: "A=1|B=4", sorted by name; "" for none.
+std::string OverridesText(const Program& program, const VariantKey& key);
+
+// One line for people: "scene opaque/none/alpha Detail|Height A=1|B=4".
 // Every diagnostic about a variant carries it. Valid UTF-8.
 std::string KeyLabel(const Program& program, const VariantKey& key);
 
 // The value of every specialization constant of `key`: kind's, backdrop's and
-// blend's, then features, then overrides; later ones win. Sorted by id.
-// Requires: `key` is normalised for `program`.
+// blend's, then features, then overrides; later ones win. Sorted by id; those
+// known by name only (kIdByName) come last. Requires: `key` is normalised for
+// `program`.
 std::vector<Constant> KeyConstants(const Program& program,
                                    const VariantKey& key);
 

@@ -55,6 +55,31 @@ void OverridesToWire(const VariantKey& key, Message* message) {
   }
 }
 
+// The fields that a request and a stored variant name alike.
+template <typename Message>
+absl::StatusOr<VariantKey> ReadKey(const Message& message) {
+  VariantKey key;
+  absl::StatusOr<Digest> program = Digest::FromRaw(message.program_id());
+  if (!program.ok()) {
+    return absl::InvalidArgumentError(
+        fmt::format("program_id has {} bytes, not {}",
+                    message.program_id().size(), Digest::kBytes));
+  }
+  key.program = *program;
+  key.kind = message.kind();
+  key.backdrop = message.backdrop();
+  key.blend = message.blend();
+  key.features = message.features();
+  if (message.overrides_size() > static_cast<int>(limits::kOverrides)) {
+    return absl::InvalidArgumentError(
+        fmt::format("overrides has over {} entries", limits::kOverrides));
+  }
+  for (const v1::OverrideValue& entry : message.overrides()) {
+    key.overrides.push_back({entry.name(), entry.value()});
+  }
+  return key;
+}
+
 }  // namespace
 
 grpc::Status ToGrpc(const absl::Status& status) {
@@ -72,26 +97,11 @@ absl::Status FromGrpc(const grpc::Status& status) {
 }
 
 absl::StatusOr<VariantKey> KeyFromWire(const v1::VariantRequest& request) {
-  VariantKey key;
-  absl::StatusOr<Digest> program = Digest::FromRaw(request.program_id());
-  if (!program.ok()) {
-    return absl::InvalidArgumentError(
-        fmt::format("program_id has {} bytes, not {}",
-                    request.program_id().size(), Digest::kBytes));
-  }
-  key.program = *program;
-  key.kind = request.kind();
-  key.backdrop = request.backdrop();
-  key.blend = request.blend();
-  key.features = request.features();
-  if (request.overrides_size() > static_cast<int>(limits::kOverrides)) {
-    return absl::InvalidArgumentError(
-        fmt::format("overrides has over {} entries", limits::kOverrides));
-  }
-  for (const v1::OverrideValue& entry : request.overrides()) {
-    key.overrides.push_back({entry.name(), entry.value()});
-  }
-  return key;
+  return ReadKey(request);
+}
+
+absl::StatusOr<VariantKey> KeyFromWire(const v1::Variant& variant) {
+  return ReadKey(variant);
 }
 
 void KeyToWire(const VariantKey& key, v1::VariantRequest* request) {

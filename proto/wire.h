@@ -29,6 +29,8 @@ absl::Status FromGrpc(const grpc::Status& status);
 
 // Errors: InvalidArgument when the program id is not a digest.
 absl::StatusOr<VariantKey> KeyFromWire(const v1::VariantRequest& request);
+// The key a variant is stored under. Errors: as above.
+absl::StatusOr<VariantKey> KeyFromWire(const v1::Variant& variant);
 void KeyToWire(const VariantKey& key, v1::VariantRequest* request);
 
 // `label` is KeyLabel's. The artifact's blob may have been left out when

@@ -13,6 +13,7 @@
 #include "proto/limits.h"
 #include "proto/spirv_view.h"
 #include "proto/text.h"
+#include "shaders/contraction.h"
 #include "shaders/includer.h"
 #include "shaders/invalid_module.h"
 
@@ -22,8 +23,6 @@ namespace {
 // Raised when this file sets other options, so that modules of an older build
 // are not taken for those of this one.
 constexpr int kOptionsRevision = 1;
-
-enum class DebugLines { kNo, kYes };
 
 // Owns what one shaderc_include_result points to.
 struct OpenInclude {
@@ -84,13 +83,20 @@ class ShadercIncluder : public shaderc::CompileOptions::IncluderInterface {
 };
 
 shaderc_shader_kind KindOf(Stage stage) {
-  return stage == Stage::kVertex ? shaderc_vertex_shader
-                                 : shaderc_fragment_shader;
+  switch (stage) {
+    case Stage::kVertex:
+      return shaderc_vertex_shader;
+    case Stage::kCompute:
+      return shaderc_compute_shader;
+    case Stage::kFragment:
+      break;
+  }
+  return shaderc_fragment_shader;
 }
 
 shaderc::SpvCompilationResult RunCompiler(const Program& program,
                                           const StageSource& source,
-                                          DebugLines debug_lines) {
+                                          const CompileOptions& wanted) {
   // Built once: it starts glslang's symbol tables, 65 ms. Const use of it is
   // thread-safe (glslang holds a lock of its own).
   static const shaderc::Compiler* const compiler = new shaderc::Compiler();
@@ -100,7 +106,7 @@ shaderc::SpvCompilationResult RunCompiler(const Program& program,
   options.SetTargetEnvironment(shaderc_target_env_vulkan,
                                shaderc_env_version_vulkan_1_3);
   options.SetIncluder(std::make_unique<ShadercIncluder>(program, source.path));
-  if (debug_lines == DebugLines::kYes) {
+  if (wanted.debug_lines) {
     options.SetGenerateDebugInfo();
   }
   for (const Define& define : program.defines) {
@@ -120,7 +126,7 @@ std::string ExplainInvalidModule(const Program& program,
                                  const StageSource& source,
                                  std::string_view validator_message) {
   const shaderc::SpvCompilationResult result =
-      RunCompiler(program, source, DebugLines::kYes);
+      RunCompiler(program, source, {.debug_lines = true});
   std::string text;
   for (const LogicalConstantFault& fault :
        FindLogicalConstantFaults({result.begin(), result.end()})) {
@@ -158,14 +164,15 @@ StageResult Failure(std::string_view diagnostics) {
 
 }  // namespace
 
-StageResult CompileStage(const Program& program, Stage stage) {
+StageResult CompileStage(const Program& program, Stage stage,
+                         const CompileOptions& options) {
   const StageSource* source = FindStage(program, stage);
   if (source == nullptr) {
     return Failure(fmt::format("program {} has no {} stage", program.name,
                                StageName(stage)));
   }
   const shaderc::SpvCompilationResult result =
-      RunCompiler(program, *source, DebugLines::kNo);
+      RunCompiler(program, *source, options);
   const std::string messages = result.GetErrorMessage();
   const std::span<const uint32_t> spirv(result.begin(), result.end());
   if (result.GetCompilationStatus() != shaderc_compilation_status_success ||
@@ -176,7 +183,7 @@ StageResult CompileStage(const Program& program, Stage stage) {
                           source->path)
             : messages);
   }
-  if (spirv.size_bytes() > limits::kModuleBytes) {
+  if (!options.debug_lines && spirv.size_bytes() > limits::kModuleBytes) {
     return Failure(
         fmt::format("{}: error: the module has {} bytes, over the limit of {}; "
                     "look for large constant arrays",
@@ -186,7 +193,10 @@ StageResult CompileStage(const Program& program, Stage stage) {
     const std::string_view why(valid.message().data(), valid.message().size());
     return Failure(messages + ExplainInvalidModule(program, *source, why));
   }
-  return {{spirv.begin(), spirv.end()}, CapDiagnostics(messages)};
+  return {program.no_contraction
+              ? ForbidContraction(spirv)
+              : std::vector<uint32_t>(spirv.begin(), spirv.end()),
+          CapDiagnostics(messages)};
 }
 
 absl::Status ValidateModule(std::span<const uint32_t> spirv) {

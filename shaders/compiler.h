@@ -29,11 +29,19 @@ struct StageResult {
   bool ok() const { return !spirv.empty(); }
 };
 
+struct CompileOptions {
+  // Adds an OpLine for every statement, by virtual path and line, and the
+  // sources themselves. For reading (lint.h), not for drivers: such a module is
+  // never stored, and not held to limits::kModuleBytes.
+  bool debug_lines = false;
+};
+
 // Compiles one stage at -O0 with names kept (so that diagnostics and the
 // specialiser can use them), for Vulkan 1.3, and validates the result.
 // Requires: `program` has that stage. Thread-safe.
 // Blocks: for as long as the compiler takes; there is no limit here.
-StageResult CompileStage(const Program& program, Stage stage);
+StageResult CompileStage(const Program& program, Stage stage,
+                         const CompileOptions& options = {});
 
 // Runs SPIRV-Tools' validator for Vulkan 1.3.
 // Returns: OK, or InvalidArgument with its message, one line.

@@ -34,7 +34,8 @@ namespace kiln::storage {
 namespace {
 
 constexpr std::array<const char*, kFamilyCount> kFamilyNames = {
-    "meta", "programs", "modules", "frontend", "artifacts", "artifact_index"};
+    "meta",      "programs",       "modules", "frontend",
+    "artifacts", "artifact_index", "tunings"};
 
 // Values from here up lie in blob files: merging table files then moves 100
 // bytes per artifact instead of 7 KB or more.

@@ -33,8 +33,9 @@ enum class Family : uint8_t {
   kFrontEnds,
   kArtifacts,
   kArtifactIndex,
+  kTunings,
 };
-inline constexpr size_t kFamilyCount = 6;
+inline constexpr size_t kFamilyCount = 7;
 
 struct RowWrite {
   Family family;
@@ -74,6 +75,9 @@ class Database {
 
   absl::Status CreateMissingFamilies();
 
+  // Deletes all rows of `families`, and the families with them.
+  absl::Status DropFamilies(std::initializer_list<Family> families);
+
   // Returns: the row's value, or nothing where there is no such row or family.
   // Errors: DataLoss when the row is there and cannot be read; Unavailable when
   // the disk failed for another reason. Blocks: disk.
@@ -111,7 +115,6 @@ class Database {
   Database(std::unique_ptr<Handle> handle, const StoreOptions& options,
            StoreCounters& counters);
 
-  absl::Status DropFamilies(std::initializer_list<Family> families);
   void StopMergingDamage();
   absl::Status CheckFreeSpace() const;
   absl::Status Apply(std::span<const RowWrite> rows);

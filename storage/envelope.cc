@@ -46,6 +46,8 @@ std::string_view KindText(ValueKind kind) {
       return "artifact";
     case ValueKind::kArtifactIndex:
       return "artifact index";
+    case ValueKind::kTuning:
+      return "tuning";
   }
   return "unknown";
 }

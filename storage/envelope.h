@@ -31,9 +31,10 @@ enum class ValueKind : uint32_t {
   kSchema = 1,         // row of `meta`
   kProgram = 2,        // EncodeProgram
   kModule = 3,         // SPIR-V
-  kFrontEnd = 4,       // sequence of stage modules
+  kFrontEnd = 4,       // stage modules, unused overrides
   kArtifact = 5,       // EncodeArtifact
   kArtifactIndex = 6,  // size of the artifact's payload
+  kTuning = 7,         // override values
 };
 
 // "program", "artifact", ...; "unknown" for a number that is none.

@@ -23,9 +23,11 @@ ValueKind KindOf(Family family) {
     case Family::kArtifacts:
       return ValueKind::kArtifact;
     case Family::kArtifactIndex:
+      return ValueKind::kArtifactIndex;
+    case Family::kTunings:
       break;
   }
-  return ValueKind::kArtifactIndex;
+  return ValueKind::kTuning;
 }
 
 RowWrite Sealed(Family family, std::string row, ByteView payload) {
@@ -35,6 +37,10 @@ RowWrite Sealed(Family family, std::string row, ByteView payload) {
 
 std::string ArtifactRow(const Digest& target, const Digest& key_id) {
   return std::string(target.raw()).append(key_id.raw());
+}
+
+std::string TuningRow(const Digest& target, const Digest& program) {
+  return std::string(target.raw()).append(program.raw());
 }
 
 std::string FrontEndRow(const Digest& program,

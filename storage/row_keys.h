@@ -28,6 +28,8 @@ RowWrite Sealed(Family family, std::string row, ByteView payload);
 // Also the row of the artifact's index entry.
 std::string ArtifactRow(const Digest& target, const Digest& key_id);
 
+std::string TuningRow(const Digest& target, const Digest& program);
+
 std::string FrontEndRow(const Digest& program,
                         std::string_view compiler_version);
 

@@ -43,10 +43,12 @@ ScanStep SeekTo(std::string row) {
           std::move(row)};
 }
 
-// Checks the schema version, or writes it into an empty database.
+// Checks the schema version, or writes it into an empty database. Everything
+// that version 1 stored lies under ids that version 2 never asks for.
 absl::Status CheckSchema(Database& database, std::string_view folder) {
   const std::string row(kSchemaRow);
   KILN_ASSIGN_OR_RETURN(auto value, database.Get(Family::kMeta, row));
+  bool outdated = !value.has_value();
   if (value.has_value()) {
     const absl::StatusOr<ByteView> payload = OpenEnvelope(
         ValueKind::kSchema, row, AsBytes(std::string_view(*value)));
@@ -62,9 +64,15 @@ absl::Status CheckSchema(Database& database, std::string_view folder) {
                       "{}; this one knows up to version {}",
                       folder, version, kSchemaVersion));
     }
+    if (version < kSchemaVersion) {
+      outdated = true;
+      KILN_RETURN_IF_ERROR(database.DropFamilies(
+          {Family::kPrograms, Family::kModules, Family::kFrontEnds,
+           Family::kArtifacts, Family::kArtifactIndex}));
+    }
   }
   KILN_RETURN_IF_ERROR(database.CreateMissingFamilies());
-  if (value.has_value()) {
+  if (!outdated) {
     return absl::OkStatus();
   }
   CanonicalWriter out;
@@ -223,43 +231,83 @@ absl::Status VariantStore::CheckModules(const std::vector<StageModule>& modules,
   return absl::OkStatus();
 }
 
-absl::Status VariantStore::PutFrontEnd(
-    const Digest& program, std::string_view compiler_version,
-    const std::vector<StageModule>& modules) {
+absl::Status VariantStore::PutFrontEnd(const Digest& program,
+                                       std::string_view compiler_version,
+                                       const FrontEnd& front_end) {
   if (compiler_version.size() > kMaxVersionBytes) {
     return absl::InvalidArgumentError(
         fmt::format("compiler version is over {} bytes", kMaxVersionBytes));
   }
-  KILN_RETURN_IF_ERROR(CheckModules(modules, {}));
+  KILN_RETURN_IF_ERROR(CheckModules(front_end.modules, {}));
   CanonicalWriter out;
-  out.Sequence(modules, [&](const StageModule& stage) {
+  out.Sequence(front_end.modules, [&](const StageModule& stage) {
     out.U8(static_cast<uint8_t>(stage.stage));
     out.Id(stage.module);
   });
+  out.Sequence(front_end.unused_overrides,
+               [&](const std::string& name) { out.Text(name); });
   const RowWrite row = Sealed(
       Family::kFrontEnds, FrontEndRow(program, compiler_version), out.bytes());
   return database_->Write({&row, 1});
 }
 
-absl::StatusOr<std::optional<std::vector<StageModule>>>
-VariantStore::GetFrontEnd(const Digest& program,
-                          std::string_view compiler_version) {
+absl::StatusOr<std::optional<FrontEnd>> VariantStore::GetFrontEnd(
+    const Digest& program, std::string_view compiler_version) {
   const std::string row = FrontEndRow(program, compiler_version);
   KILN_ASSIGN_OR_RETURN(auto payload, GetPayload(Family::kFrontEnds, row));
   if (!payload.has_value()) {
     return std::nullopt;
   }
-  std::vector<StageModule> modules;
+  FrontEnd front_end;
   CanonicalReader in(*payload);
   in.Sequence(kMaxStageModules, [&] {
     const auto stage = static_cast<Stage>(in.U8());
-    modules.push_back({stage, in.Id()});
+    front_end.modules.push_back({stage, in.Id()});
   });
+  in.Sequence(limits::kOverrides,
+              [&] { front_end.unused_overrides.push_back(in.Text()); });
   if (absl::Status read = in.Finish("front end"); !read.ok()) {
     Drop(Family::kFrontEnds, row, std::string(read.message()));
     return std::nullopt;
   }
-  return modules;
+  return front_end;
+}
+
+absl::Status VariantStore::PutTuning(const Digest& target,
+                                     const Digest& program,
+                                     const Tuning& tuning) {
+  CanonicalWriter out;
+  out.Sequence(tuning.overrides, [&](const OverrideValue& entry) {
+    out.Text(entry.name);
+    out.U64(entry.value);
+  });
+  out.U64(tuning.median_ns);
+  out.U32(tuning.candidates);
+  const RowWrite row =
+      Sealed(Family::kTunings, TuningRow(target, program), out.bytes());
+  return database_->Write({&row, 1});
+}
+
+absl::StatusOr<std::optional<Tuning>> VariantStore::GetTuning(
+    const Digest& target, const Digest& program) {
+  const std::string row = TuningRow(target, program);
+  KILN_ASSIGN_OR_RETURN(auto payload, GetPayload(Family::kTunings, row));
+  if (!payload.has_value()) {
+    return std::nullopt;
+  }
+  Tuning tuning;
+  CanonicalReader in(*payload);
+  in.Sequence(limits::kOverrides, [&] {
+    std::string name = in.Text();
+    tuning.overrides.push_back({std::move(name), in.U64()});
+  });
+  tuning.median_ns = in.U64();
+  tuning.candidates = in.U32();
+  if (absl::Status read = in.Finish("tuning"); !read.ok()) {
+    Drop(Family::kTunings, row, std::string(read.message()));
+    return std::nullopt;
+  }
+  return tuning;
 }
 
 absl::Status VariantStore::PutArtifact(const Artifact& artifact,

@@ -44,7 +44,7 @@ class Database;
 enum class Family : uint8_t;
 
 // The version of everything below the database folder (FORMAT.md, "Evolution").
-inline constexpr uint32_t kSchemaVersion = 1;
+inline constexpr uint32_t kSchemaVersion = 2;
 
 // SPIR-V and the SHA-256 of it.
 struct Module {
@@ -103,17 +103,24 @@ class VariantStore {
   absl::Status PutModule(const Digest& id, ByteView spirv);
   absl::StatusOr<std::optional<Bytes>> GetModule(const Digest& id);
 
-  // Remembers which modules the front end of `compiler_version` made of a
-  // program; replaces what was remembered for the pair.
+  // Remembers what the front end of `compiler_version` made of a program;
+  // replaces what was remembered for the pair.
   // Errors: FailedPrecondition naming a module that is not stored; as
   // PutProgram.
   absl::Status PutFrontEnd(const Digest& program,
                            std::string_view compiler_version,
-                           const std::vector<StageModule>& modules);
+                           const FrontEnd& front_end);
 
   // The modules named are not looked up: each may still turn out to be damaged.
-  absl::StatusOr<std::optional<std::vector<StageModule>>> GetFrontEnd(
+  absl::StatusOr<std::optional<FrontEnd>> GetFrontEnd(
       const Digest& program, std::string_view compiler_version);
+
+  // Remembers the fastest override values of a program on a target; replaces
+  // what was remembered. Errors: as PutProgram. Blocks: disk.
+  absl::Status PutTuning(const Digest& target, const Digest& program,
+                         const Tuning& tuning);
+  absl::StatusOr<std::optional<Tuning>> GetTuning(const Digest& target,
+                                                  const Digest& program);
 
   // Stores an artifact together with those of `modules` that are not stored
   // yet, all or nothing; replaces the artifact of the same target and key.

@@ -21,7 +21,8 @@ namespace kiln::cli {
 
 enum ExitCode : int {
   kOk = 0,
-  kFailed = 1,        // what was asked for failed: a variant does not compile
+  kFailed = 1,        // what was asked for failed: a variant does not compile,
+                      // a lint that found something
   kUsage = 2,         // wrong arguments or input files
   kNoDaemon = 3,      // no kilnd, or it refused us
   kInterrupted = 130  // Ctrl-C, as shells count it
@@ -41,6 +42,11 @@ void AddRequestCommand(CLI::App& app, int& exit_code);
 void AddListCommand(CLI::App& app, int& exit_code);
 void AddGetCommand(CLI::App& app, int& exit_code);
 void AddWarmCommand(CLI::App& app, int& exit_code);
+void AddTuneCommand(CLI::App& app, int& exit_code);
+void AddLintCommand(CLI::App& app, int& exit_code);
+void AddProveCommand(CLI::App& app, int& exit_code);
+void AddReportCommand(CLI::App& app, int& exit_code);
+void AddAdviseCommand(CLI::App& app, int& exit_code);
 
 // A client that has shaken hands.
 // Errors: as RpcClient::Handshake; FailedPrecondition is "refused".

@@ -100,8 +100,10 @@ json ArtifactJson(const client::Delivery& delivery) {
   }
   object["constants"] = json::array();
   for (const Constant& constant : artifact.constants) {
-    object["constants"].push_back(
-        {{"id", constant.id}, {"value", constant.value}});
+    object["constants"].push_back({{"id", constant.id},
+                                   {"name", constant.name},
+                                   {"type", ConstantTypeName(constant.type)},
+                                   {"value", constant.value}});
   }
   object["statistics"] = json::array();
   for (const Statistic& statistic : artifact.statistics) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -16,6 +18,7 @@
 #include "client/cli/progress.h"
 #include "client/cli/selection.h"
 #include "client/cli/variant_json.h"
+#include "proto/status_macros.h"
 #include "proto/target.h"
 
 namespace kiln::cli {
@@ -26,6 +29,7 @@ struct RequestOptions {
   std::string program;
   KeyWords words;
   std::string target = std::string(kDefaultTarget);
+  bool tuned = false;
   bool wait = false;
   double timeout_s = 0;
 };
@@ -88,6 +92,32 @@ int Ask(Output& output, client::BlockingSession& session, const Asked& asked) {
              : PrintCompletion(output, asked, completed->front());
 }
 
+// With --tuned: the override values that were measured to be fastest on the
+// session's target, but for those that the command line names.
+absl::Status TakeTuning(client::RpcClient& rpc, const client::Session& session,
+                        const LoadedProgram& program,
+                        const std::vector<std::string>& named,
+                        VariantKey& key) {
+  absl::StatusOr<Tuning> tuning = rpc.GetTuning(session.target, program.id);
+  if (absl::IsNotFound(tuning.status())) {
+    return absl::NotFoundError(fmt::format(
+        "program {} was not tuned for target {}; `kiln tune` does that",
+        program.program.name, session.target_spec));
+  }
+  KILN_RETURN_IF_ERROR(tuning.status());
+  for (const OverrideValue& entry : tuning->overrides) {
+    const bool is_named =
+        std::ranges::any_of(named, [&](const std::string& text) {
+          return text.starts_with(entry.name + "=");
+        });
+    if (!is_named) {
+      key.overrides.push_back(entry);
+    }
+  }
+  KILN_ASSIGN_OR_RETURN(key, NormaliseKey(program.program, std::move(key)));
+  return absl::OkStatus();
+}
+
 int RunRequest(const RequestOptions& options) {
   Output output(options.common.json);
   auto program = LoadProgram(options.program);
@@ -108,6 +138,13 @@ int RunRequest(const RequestOptions& options) {
   auto session = OpenProgramSession(**rpc, *program, options.target);
   if (!session.ok()) {
     return CallFailed(output, session.status());
+  }
+  if (options.tuned) {
+    if (absl::Status status = TakeTuning(**rpc, (*session)->session(), *program,
+                                         options.words.overrides, *key);
+        !status.ok()) {
+      return CallFailed(output, status);
+    }
   }
   const Asked asked = {KeyId(*key), (*session)->session().target,
                        KeyLabel(program->program, *key)};
@@ -146,6 +183,9 @@ void AddRequestCommand(CLI::App& app, int& exit_code) {
       ->add_option("--target", options->target,
                    "Device: radv:<family>, lavapipe or gpu:<index>")
       ->capture_default_str();
+  command->add_flag("--tuned", options->tuned,
+                    "Take the overrides that `kiln tune` found for the target, "
+                    "but for those named by --override");
   command->add_flag("--wait", options->wait,
                     "Wait until it is ready or has failed");
   command
@@ -161,7 +201,9 @@ void AddRequestCommand(CLI::App& app, int& exit_code) {
       "  kiln request scene.program.toml --kind opaque --features "
       "Detail,Height --wait\n"
       "  kiln request scene.program.toml --kind blended --blend additive \\\n"
-      "      --features none --target radv:navi21 --json");
+      "      --features none --target radv:navi21 --json\n"
+      "  kiln request blur.program.toml --kind compute --features none \\\n"
+      "      --target lavapipe --tuned --wait");
   command->callback(
       [options, &exit_code] { exit_code = RunRequest(*options); });
 }

@@ -2,8 +2,6 @@
 #include "client/cli/selection.h"
 
 #include <bit>
-#include <charconv>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -39,41 +37,6 @@ absl::Status NoSuch(const Program& program, std::string_view what,
                   Shorten(name, 100), names.empty() ? "none" : names));
 }
 
-template <typename Number>
-std::optional<Number> ParseNumber(std::string_view text) {
-  Number number{};
-  const char* const end = text.data() + text.size();
-  auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || rest != end) {
-    return std::nullopt;
-  }
-  return number;
-}
-
-// The 32 bits of `text` read as `type`.
-std::optional<uint32_t> ParseValue(ConstantType type, std::string_view text) {
-  switch (type) {
-    case ConstantType::kBool:
-      if (text == "true" || text == "1") {
-        return 1;
-      }
-      return text == "false" || text == "0" ? std::optional(0u) : std::nullopt;
-    case ConstantType::kInt:
-      if (auto number = ParseNumber<int32_t>(text)) {
-        return std::bit_cast<uint32_t>(*number);
-      }
-      return std::nullopt;
-    case ConstantType::kUint:
-      return ParseNumber<uint32_t>(text);
-    case ConstantType::kFloat:
-      if (auto number = ParseNumber<float>(text)) {
-        return std::bit_cast<uint32_t>(*number);
-      }
-      return std::nullopt;
-  }
-  return std::nullopt;
-}
-
 absl::StatusOr<OverrideValue> ParseOverride(const Program& program,
                                             std::string_view text) {
   const size_t equals = text.find('=');
@@ -86,12 +49,11 @@ absl::StatusOr<OverrideValue> ParseOverride(const Program& program,
   if (declared == nullptr) {
     return NoSuch(program, "override", name, program.overrides);
   }
-  const std::optional<uint32_t> value =
-      ParseValue(declared->type, text.substr(equals + 1));
-  if (!value) {
-    return absl::InvalidArgumentError(
-        fmt::format("override {}: '{}' is not a value of its type", name,
-                    Shorten(text.substr(equals + 1), 100)));
+  const absl::StatusOr<uint64_t> value =
+      ParseConstant(declared->type, text.substr(equals + 1));
+  if (!value.ok()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "override {}: {}", name, std::string(value.status().message())));
   }
   return OverrideValue{std::string(name), *value};
 }
@@ -131,7 +93,7 @@ absl::StatusOr<VariantKey> SelectKey(const Program& program,
 absl::StatusOr<std::vector<VariantKey>> SelectSubsets(
     const Program& program, const Digest& program_id, std::string_view all_of,
     const std::vector<std::string>& kinds) {
-  KILN_ASSIGN_OR_RETURN(const uint32_t mask, program.ParseFeatures(all_of));
+  KILN_ASSIGN_OR_RETURN(const FeatureMask mask, program.ParseFeatures(all_of));
   if (static_cast<size_t>(std::popcount(mask)) > kSubsetFeatures) {
     return absl::InvalidArgumentError(fmt::format(
         "--all-of names {} features; every subset of more than {} "
@@ -148,7 +110,7 @@ absl::StatusOr<std::vector<VariantKey>> SelectSubsets(
   std::vector<VariantKey> keys;
   for (const std::string& kind : names) {
     KILN_RETURN_IF_ERROR(CheckKind(program, kind));
-    uint32_t subset = 0;
+    FeatureMask subset = 0;
     do {
       VariantKey key;
       key.program = program_id;

@@ -43,7 +43,7 @@ absl::StatusOr<std::vector<Surface>> MakeLevel(const Program& program,
                                                const Digest& program_id) {
   std::vector<Surface> level;
   for (const SurfaceSource& source : kSurfaces) {
-    KILN_ASSIGN_OR_RETURN(const uint32_t features,
+    KILN_ASSIGN_OR_RETURN(const FeatureMask features,
                           program.ParseFeatures(source.features));
     VariantKey key{program_id,   source.kind, source.backdrop,
                    source.blend, features,    {}};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/worker/job_runner.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "daemon/worker/channel.h"
+#include "daemon/worker/module_checks.h"
 #include "kiln/worker/v1/worker.pb.h"
 #include "proto/artifact.h"
 #include "proto/status_macros.h"
@@ -102,6 +104,17 @@ absl::Status JobRunner::RunFrontEnd(LoadedProgram& loaded,
     module.id = {source.stage,
                  Digest::Of(AsBytes(std::span<const uint32_t>(module.spirv)))};
   }
+  std::vector<pipeline::StageCode> code;
+  for (const LoadedModule& module : modules) {
+    code.push_back({module.id.stage, module.spirv});
+  }
+  absl::StatusOr<std::vector<std::string>> unused =
+      FindUnusedOverrides(loaded.program, code);
+  if (!unused.ok()) {
+    result->set_front_end_failed(true);
+    return unused.status();
+  }
+  result->mutable_unused_overrides()->Assign(unused->begin(), unused->end());
   loaded.modules = std::move(modules);
   result->set_front_end_us(std::max<uint64_t>(1, MicrosecondsSince(start)));
   for (const LoadedModule& module : loaded.modules) {
@@ -122,6 +135,9 @@ absl::Status JobRunner::Compile(const worker::v1::Job& job,
   if (loaded.modules.empty()) {
     KILN_RETURN_IF_ERROR(RunFrontEnd(loaded, on_phase, result));
   }
+  if (job.front_end_only()) {
+    return absl::OkStatus();
+  }
   std::vector<pipeline::StageCode> code;
   Artifact artifact;
   for (const LoadedModule& module : loaded.modules) {
@@ -129,13 +145,21 @@ absl::Status JobRunner::Compile(const worker::v1::Job& job,
     artifact.modules.push_back(module.id);
   }
   const pipeline::PipelineInput input{loaded.program, key, code};
+  KILN_ASSIGN_OR_RETURN(
+      artifact.constants,
+      pipeline::ResolveConstants(KeyConstants(loaded.program, key), code));
+  on_phase("limits");
+  KILN_RETURN_IF_ERROR(
+      CheckModules(code, artifact.constants, device_->limits()));
 
   on_phase("driver");
   KILN_ASSIGN_OR_RETURN(pipeline::CompiledPipeline compiled,
                         pipeline::CompilePipeline(*device_, input));
   artifact.target = device_->identity().Id();
   artifact.key = key;
-  artifact.constants = KeyConstants(loaded.program, key);
+  KILN_ASSIGN_OR_RETURN(
+      artifact.constants,
+      pipeline::ResolveConstants(KeyConstants(loaded.program, key), code));
   artifact.compile_us = compiled.compile_us;
   artifact.blob = std::move(compiled.blob);
 

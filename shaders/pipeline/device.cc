@@ -274,6 +274,18 @@ absl::StatusOr<std::unique_ptr<Device>> Device::Open(
   return std::unique_ptr<Device>(new Device(std::move(handles)));
 }
 
+DeviceLimits Device::limits() const {
+  const VkPhysicalDeviceLimits& from = handles_->properties.limits;
+  DeviceLimits limits;
+  std::ranges::copy(from.maxComputeWorkGroupSize, limits.workgroup_size);
+  limits.workgroup_invocations = from.maxComputeWorkGroupInvocations;
+  limits.shared_bytes = from.maxComputeSharedMemorySize;
+  limits.interface_components =
+      std::max(from.maxVertexOutputComponents, from.maxFragmentInputComponents);
+  limits.descriptors = from.maxPerStageResources;
+  return limits;
+}
+
 std::vector<std::string> Device::validation_messages() const {
   return handles_->messages.All();
 }

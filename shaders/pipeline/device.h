@@ -35,6 +35,15 @@ struct DeviceOptions {
 // Blocks: for `radv:`, 100 ms to load the driver; Open is faster by that.
 absl::Status SelectDriver(const TargetSpec& spec);
 
+// What a device can hold at most, as VkPhysicalDeviceLimits names it.
+struct DeviceLimits {
+  uint32_t workgroup_size[3] = {};
+  uint32_t workgroup_invocations = 0;
+  uint32_t shared_bytes = 0;          // maxComputeSharedMemorySize
+  uint32_t interface_components = 0;  // between two stages, and of a vertex
+  uint32_t descriptors = 0;           // maxPerStageResources
+};
+
 struct DeviceHandles;  // the Vulkan objects, shaders/pipeline/device_handles.h
 
 // One VkInstance and VkDevice. Thread-compatible. Must outlive everything made
@@ -54,6 +63,8 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   const TargetIdentity& identity() const { return identity_; }
+
+  DeviceLimits limits() const;
 
   // What the validation layer has said so far (errors, warnings and
   // performance warnings); empty without `validation`. Valid UTF-8.

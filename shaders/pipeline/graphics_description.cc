@@ -2,7 +2,6 @@
 #include "shaders/pipeline/graphics_description.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -33,47 +32,16 @@ bool IsDualSource(int32_t factor) {
          factor <= VK_BLEND_FACTOR_ONE_MINUS_SRC1_ALPHA;
 }
 
-absl::StatusOr<OwnedShaderModule> MakeModule(const DeviceHandles& device,
-                                             const StageCode& code) {
-  VkShaderModuleCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-  info.codeSize = code.spirv.size_bytes();
-  info.pCode = code.spirv.data();
-  VkShaderModule module = VK_NULL_HANDLE;
-  if (const VkResult result =
-          vkCreateShaderModule(device.device.get(), &info, nullptr, &module);
-      result != VK_SUCCESS) {
-    return VulkanError("vkCreateShaderModule", result);
-  }
-  return OwnedShaderModule(device.device.get(), module);
-}
-
-absl::Status CheckStages(const Program& program,
-                         std::span<const StageCode> code) {
-  for (const StageSource& source : program.stages) {
-    if (std::ranges::count(code, source.stage, &StageCode::stage) != 1) {
-      return absl::InvalidArgumentError(fmt::format(
-          "code has not one module for the {} stage", StageName(source.stage)));
-    }
-  }
-  if (code.size() != program.stages.size()) {
-    return absl::InvalidArgumentError(
-        "code has a stage that the program has not");
-  }
-  if (std::ranges::count(code, Stage::kVertex, &StageCode::stage) == 0) {
-    return absl::InvalidArgumentError(
-        "stages: a graphics pipeline needs a vertex stage");
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<GraphicsDescription>> GraphicsDescription::Make(
+absl::StatusOr<std::unique_ptr<PipelineDescription>> GraphicsDescription::Make(
     const DeviceHandles& device, const PipelineInput& input) {
   const PipelineSkeleton& skeleton = input.program.pipeline;
   std::unique_ptr<GraphicsDescription> made(new GraphicsDescription(device));
-  KILN_RETURN_IF_ERROR(CheckStages(input.program, input.code));
+  if (std::ranges::count(input.code, Stage::kVertex, &StageCode::stage) == 0) {
+    return absl::InvalidArgumentError(
+        "stages: a graphics pipeline needs a vertex stage");
+  }
   KILN_ASSIGN_OR_RETURN(made->state_,
                         ParseState(KeyState(input.program, input.key)));
   KILN_RETURN_IF_ERROR(made->CheckState());
@@ -83,35 +51,13 @@ absl::StatusOr<std::unique_ptr<GraphicsDescription>> GraphicsDescription::Make(
   KILN_ASSIGN_OR_RETURN(made->attachments_,
                         ReadAttachments(device, skeleton, made->state_));
   KILN_ASSIGN_OR_RETURN(made->vertices_, ReadVertexInput(device, skeleton));
-  KILN_ASSIGN_OR_RETURN(made->layout_, MakeLayout(device, skeleton));
   KILN_RETURN_IF_ERROR(made->AddStages(input));
   made->FillStates(skeleton);
   return made;
 }
 
-absl::Status GraphicsDescription::AddStages(const PipelineInput& input) {
-  KILN_ASSIGN_OR_RETURN(
-      constants_,
-      Specialize(KeyConstants(input.program, input.key), input.code));
-  specializations_.reserve(constants_.size());  // stages_ points into it
-  for (size_t i = 0; i < input.code.size(); ++i) {
-    KILN_ASSIGN_OR_RETURN(OwnedShaderModule module,
-                          MakeModule(device_, input.code[i]));
-    specializations_.push_back(constants_[i].Info());
-    VkPipelineShaderStageCreateInfo& stage = stages_.emplace_back();
-    stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
-    stage.stage = StageBit(input.code[i].stage);
-    stage.module = module.get();
-    stage.pName = "main";
-    stage.pSpecializationInfo =
-        constants_[i].entries.empty() ? nullptr : &specializations_.back();
-    modules_.push_back(std::move(module));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status GraphicsDescription::CheckState() const {
-  const VkPhysicalDeviceFeatures& features = device_.features;
+  const VkPhysicalDeviceFeatures& features = device().features;
   const bool dual_source =
       IsDualSource(state_.src_color) || IsDualSource(state_.dst_color) ||
       IsDualSource(state_.src_alpha) || IsDualSource(state_.dst_alpha);
@@ -188,23 +134,17 @@ void GraphicsDescription::FillStates(const PipelineSkeleton& skeleton) {
   rendering_.stencilAttachmentFormat = attachments_.stencil;
 }
 
-GraphicsDescription::Created GraphicsDescription::Create(
-    VkPipelineCache cache, VkPipelineCreateFlags flags) const {
-  Created created;
-  std::vector<VkPipelineCreationFeedback> stage_feedback(stages_.size());
-  VkPipelineCreationFeedbackCreateInfo feedback{};
-  feedback.sType = VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO;
+VkResult GraphicsDescription::CallDriver(
+    VkPipelineCache cache, VkPipelineCreateFlags flags,
+    VkPipelineCreationFeedbackCreateInfo& feedback,
+    VkPipeline& pipeline) const {
   feedback.pNext = &rendering_;
-  feedback.pPipelineCreationFeedback = &created.feedback;
-  feedback.pipelineStageCreationFeedbackCount =
-      static_cast<uint32_t>(stage_feedback.size());
-  feedback.pPipelineStageCreationFeedbacks = stage_feedback.data();
   VkGraphicsPipelineCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO;
   info.pNext = &feedback;
   info.flags = flags;
-  info.stageCount = static_cast<uint32_t>(stages_.size());
-  info.pStages = stages_.data();
+  info.stageCount = static_cast<uint32_t>(stages().size());
+  info.pStages = stages().data();
   info.pVertexInputState = &vertex_input_;
   info.pInputAssemblyState = &assembly_;
   info.pViewportState = &viewport_;
@@ -213,18 +153,10 @@ GraphicsDescription::Created GraphicsDescription::Create(
   info.pDepthStencilState = &depth_;
   info.pColorBlendState = &blend_;
   info.pDynamicState = &dynamic_;
-  info.layout = layout_.layout.get();
+  info.layout = layout();
   info.basePipelineIndex = -1;
-  VkPipeline pipeline = VK_NULL_HANDLE;
-  const auto start = std::chrono::steady_clock::now();
-  created.result = vkCreateGraphicsPipelines(device_.device.get(), cache, 1,
-                                             &info, nullptr, &pipeline);
-  const auto end = std::chrono::steady_clock::now();
-  created.pipeline = OwnedPipeline(device_.device.get(), pipeline);
-  created.microseconds = static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(end - start)
-          .count());
-  return created;
+  return vkCreateGraphicsPipelines(device().device.get(), cache, 1, &info,
+                                   nullptr, &pipeline);
 }
 
 }  // namespace kiln::pipeline

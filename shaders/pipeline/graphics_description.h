@@ -1,62 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Everything a VkGraphicsPipelineCreateInfo points to, checked and owned: the
-// one translation of (program, key, code) to Vulkan, for compiling, measuring
-// and creating from a blob. Their driver keys are equal because this is.
-// Internal.
+// What a VkGraphicsPipelineCreateInfo points to beside the stages and layout of
+// pipeline_description.h: fixed-function state and attachments, checked and
+// owned. Internal.
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "shaders/pipeline/attachments.h"
-#include "shaders/pipeline/device_handles.h"
-#include "shaders/pipeline/pipeline.h"
-#include "shaders/pipeline/pipeline_layout.h"
+#include "shaders/pipeline/pipeline_description.h"
 #include "shaders/pipeline/pipeline_state.h"
-#include "shaders/pipeline/specialization.h"
 
 namespace kiln::pipeline {
 
-// Thread-compatible. Not movable: its structures point at each other.
-class GraphicsDescription {
+class GraphicsDescription : public PipelineDescription {
  public:
-  // Errors: InvalidArgument naming the field that Vulkan or the device has
-  // not got; Internal when the driver refuses a module or layout.
-  static absl::StatusOr<std::unique_ptr<GraphicsDescription>> Make(
+  // Requires: one module per stage of the program. Errors: as
+  // PipelineDescription::Make.
+  static absl::StatusOr<std::unique_ptr<PipelineDescription>> Make(
       const DeviceHandles& device, const PipelineInput& input);
 
-  GraphicsDescription(const GraphicsDescription&) = delete;
-  GraphicsDescription& operator=(const GraphicsDescription&) = delete;
-
-  struct Created {
-    VkResult result = VK_SUCCESS;
-    OwnedPipeline pipeline;
-    VkPipelineCreationFeedback feedback{};
-    uint64_t microseconds = 0;  // vkCreateGraphicsPipelines alone
-  };
-
-  // Blocks: for as long as the driver takes.
-  Created Create(VkPipelineCache cache, VkPipelineCreateFlags flags) const;
-
-  // Hands the layout out, for the owner of a created pipeline. `Create` must
-  // not be called after it.
-  PipelineLayout TakeLayout() && { return std::move(layout_); }
+  std::string_view call() const override { return "vkCreateGraphicsPipelines"; }
 
  private:
-  explicit GraphicsDescription(const DeviceHandles& device) : device_(device) {}
+  explicit GraphicsDescription(const DeviceHandles& device)
+      : PipelineDescription(device) {}
 
-  absl::Status AddStages(const PipelineInput& input);
   absl::Status CheckState() const;
   void FillStates(const PipelineSkeleton& skeleton);
+  VkResult CallDriver(VkPipelineCache cache, VkPipelineCreateFlags flags,
+                      VkPipelineCreationFeedbackCreateInfo& feedback,
+                      VkPipeline& pipeline) const override;
 
-  const DeviceHandles& device_;
-  PipelineLayout layout_;
-  std::vector<OwnedShaderModule> modules_;
-  std::vector<StageSpecialization> constants_;
-  std::vector<VkSpecializationInfo> specializations_;
-  std::vector<VkPipelineShaderStageCreateInfo> stages_;
   PipelineState state_;
   Attachments attachments_;
   VertexInput vertices_;

@@ -9,7 +9,7 @@
 #include "proto/status_macros.h"
 #include "proto/variant_key.h"
 #include "shaders/pipeline/device_handles.h"
-#include "shaders/pipeline/graphics_description.h"
+#include "shaders/pipeline/pipeline_description.h"
 #include "shaders/pipeline/statistics.h"
 
 namespace kiln::pipeline {
@@ -69,7 +69,6 @@ absl::StatusOr<Bytes> ReadCache(const DeviceHandles& device,
   return VulkanError("vkGetPipelineCacheData", VK_INCOMPLETE);
 }
 
-// A driver's refusal, with the variant it refused.
 }  // namespace
 
 std::string_view HitFeedbackText(HitFeedback feedback) {
@@ -111,12 +110,12 @@ absl::StatusOr<CompiledPipeline> CompilePipeline(Device& device,
                                                  const PipelineInput& input) {
   const DeviceHandles& handles = device.handles();
   KILN_ASSIGN_OR_RETURN(const auto description,
-                        GraphicsDescription::Make(handles, input));
+                        PipelineDescription::Make(handles, input));
   KILN_ASSIGN_OR_RETURN(const OwnedPipelineCache cache, MakeCache(handles, {}));
-  const GraphicsDescription::Created created =
+  const PipelineDescription::Created created =
       description->Create(cache.get(), 0);
   if (created.result != VK_SUCCESS) {
-    return VulkanError("vkCreateGraphicsPipelines", created.result);
+    return VulkanError(description->call(), created.result);
   }
   CompiledPipeline compiled;
   compiled.compile_us = created.microseconds;
@@ -131,12 +130,12 @@ absl::StatusOr<PipelineStatistics> MeasurePipeline(Device& device,
     return PipelineStatistics{};
   }
   KILN_ASSIGN_OR_RETURN(const auto description,
-                        GraphicsDescription::Make(handles, input));
+                        PipelineDescription::Make(handles, input));
   KILN_ASSIGN_OR_RETURN(const OwnedPipelineCache cache, MakeCache(handles, {}));
-  const GraphicsDescription::Created created = description->Create(
+  const PipelineDescription::Created created = description->Create(
       cache.get(), VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR);
   if (created.result != VK_SUCCESS) {
-    return VulkanError("vkCreateGraphicsPipelines", created.result);
+    return VulkanError(description->call(), created.result);
   }
   return ReadStatistics(handles, created.pipeline.get());
 }
@@ -145,11 +144,11 @@ absl::StatusOr<CreatedPipeline> CreateFromBlob(Device& device,
                                                const PipelineInput& input,
                                                ByteView blob) {
   const DeviceHandles& handles = device.handles();
-  KILN_ASSIGN_OR_RETURN(auto description,
-                        GraphicsDescription::Make(handles, input));
+  KILN_ASSIGN_OR_RETURN(const auto description,
+                        PipelineDescription::Make(handles, input));
   KILN_ASSIGN_OR_RETURN(const OwnedPipelineCache cache,
                         MakeCache(handles, blob));
-  GraphicsDescription::Created made = description->Create(
+  PipelineDescription::Created made = description->Create(
       cache.get(), VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT);
   CreatedPipeline created{Pipeline(nullptr), HitFeedback::kCompileRequired,
                           made.microseconds};
@@ -157,7 +156,7 @@ absl::StatusOr<CreatedPipeline> CreateFromBlob(Device& device,
     return created;
   }
   if (made.result != VK_SUCCESS) {
-    return VulkanError("vkCreateGraphicsPipelines", made.result);
+    return VulkanError(description->call(), made.result);
   }
   constexpr VkPipelineCreationFeedbackFlags kHit =
       VK_PIPELINE_CREATION_FEEDBACK_VALID_BIT |
@@ -165,10 +164,23 @@ absl::StatusOr<CreatedPipeline> CreateFromBlob(Device& device,
   created.feedback = (made.feedback.flags & kHit) == kHit
                          ? HitFeedback::kCacheHit
                          : HitFeedback::kCreatedWithoutHit;
-  created.pipeline =
-      Pipeline(std::make_unique<Pipeline::Handles>(Pipeline::Handles{
-          std::move(*description).TakeLayout(), std::move(made.pipeline)}));
+  created.pipeline = Pipeline(std::make_unique<Pipeline::Handles>(
+      Pipeline::Handles{description->TakeLayout(), std::move(made.pipeline)}));
   return created;
+}
+
+absl::StatusOr<CreatedPipeline> CreatePipeline(Device& device,
+                                               const PipelineInput& input) {
+  KILN_ASSIGN_OR_RETURN(const auto description,
+                        PipelineDescription::Make(device.handles(), input));
+  PipelineDescription::Created made = description->Create(VK_NULL_HANDLE, 0);
+  if (made.result != VK_SUCCESS) {
+    return VulkanError(description->call(), made.result);
+  }
+  return CreatedPipeline{
+      Pipeline(std::make_unique<Pipeline::Handles>(Pipeline::Handles{
+          description->TakeLayout(), std::move(made.pipeline)})),
+      HitFeedback::kCreatedWithoutHit, made.microseconds};
 }
 
 bool IsHeaderOnlyBlob(ByteView blob) {

@@ -2,7 +2,8 @@
 #pragma once
 
 // Program + variant key + SPIR-V -> VkPipeline, its cache blob and the
-// driver's statistics. The worker compiles with it and clients create with it:
+// driver's statistics; a compute pipeline where the program IsCompute, else a
+// graphics pipeline. The worker compiles with it and clients create with it:
 // the same code on both sides is what makes their driver keys equal.
 
 #include <cstdint>
@@ -36,7 +37,7 @@ struct PipelineInput {
 
 struct CompiledPipeline {
   Bytes blob;               // the whole VkPipelineCache
-  uint64_t compile_us = 0;  // vkCreateGraphicsPipelines alone, wall clock
+  uint64_t compile_us = 0;  // the call that creates it alone, wall clock
 };
 
 struct PipelineStatistics {
@@ -87,8 +88,9 @@ struct CreatedPipeline {
 
 // Compiles with a fresh, empty VkPipelineCache of its own (KNOWN_FAULTS 19).
 // Errors: InvalidArgument when the program's skeleton or state names something
-// Vulkan has not got, naming the field; Internal with the VkResult when the
-// driver refuses. Blocks: for as long as the driver takes.
+// Vulkan has not got, or the code is of another stage, naming the field;
+// Internal with the VkResult when the driver refuses. Blocks: for as long as
+// the driver takes.
 absl::StatusOr<CompiledPipeline> CompilePipeline(Device& device,
                                                  const PipelineInput& input);
 
@@ -105,6 +107,17 @@ absl::StatusOr<PipelineStatistics> MeasurePipeline(Device& device,
 absl::StatusOr<CreatedPipeline> CreateFromBlob(Device& device,
                                                const PipelineInput& input,
                                                ByteView blob);
+
+// Creates the pipeline without a cache: it compiles. For tools and tests, which
+// draw on drivers whose blobs hold no code. Errors, Blocks: as CompilePipeline.
+absl::StatusOr<CreatedPipeline> CreatePipeline(Device& device,
+                                               const PipelineInput& input);
+
+// Gives each constant that is known by its name only (kIdByName) the
+// constant_id that the modules declare for that OpName. Returns: sorted by id.
+// Errors: InvalidArgument naming one that no module or more than one id has.
+absl::StatusOr<std::vector<Constant>> ResolveConstants(
+    std::vector<Constant> constants, std::span<const StageCode> code);
 
 // True when `blob` is only the 32-byte VkPipelineCacheHeaderVersionOne, that
 // is, when the driver exports no compiled code (KNOWN_FAULTS 51).

@@ -100,8 +100,15 @@ absl::Status CheckPushConstants(const VkPhysicalDeviceLimits& limits,
 }  // namespace
 
 VkShaderStageFlagBits StageBit(Stage stage) {
-  return stage == Stage::kVertex ? VK_SHADER_STAGE_VERTEX_BIT
-                                 : VK_SHADER_STAGE_FRAGMENT_BIT;
+  switch (stage) {
+    case Stage::kVertex:
+      return VK_SHADER_STAGE_VERTEX_BIT;
+    case Stage::kFragment:
+      return VK_SHADER_STAGE_FRAGMENT_BIT;
+    case Stage::kCompute:
+      break;
+  }
+  return VK_SHADER_STAGE_COMPUTE_BIT;
 }
 
 VkShaderStageFlags StageBits(std::span<const Stage> stages) {

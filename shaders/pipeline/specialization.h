@@ -16,7 +16,7 @@ namespace kiln::pipeline {
 
 struct StageSpecialization {
   std::vector<VkSpecializationMapEntry> entries;
-  std::vector<uint32_t> values;
+  std::vector<std::byte> values;  // packed, each as wide as its type
 
   // Lifetime: of what it points to, that of this object, unmoved.
   VkSpecializationInfo Info() const;
@@ -24,7 +24,7 @@ struct StageSpecialization {
 
 // Returns: one element per element of `code`.
 // Errors: InvalidArgument naming a constant that no stage declares (Vulkan
-// ignores it silently, KNOWN_FAULTS 34) or that has not 32 bits.
+// ignores it silently, KNOWN_FAULTS 34) or that has another width there.
 absl::StatusOr<std::vector<StageSpecialization>> Specialize(
     std::span<const Constant> constants, std::span<const StageCode> code);
 

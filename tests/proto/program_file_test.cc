@@ -61,10 +61,101 @@ TEST_F(ProgramFileTest,
     EXPECT_EQ(program.features[bit].bit, bit);
     EXPECT_EQ(program.features[bit].name, names[bit]);
   }
-  EXPECT_EQ(program.features_constant_id, 2u);
+  EXPECT_EQ(program.features_constant_ids, std::vector<uint32_t>{2});
   for (const char* kind : {"opaque", "blended", "depth"}) {
     EXPECT_NE(program.FindKind(kind), nullptr) << kind;
   }
+}
+
+TEST_F(ProgramFileTest, OverridesHaveEveryTypeWithRangeAndSteps) {
+  const std::string toml = std::string(kMinimal) + R"(
+[[override]]
+name = "NUM_LIGHTS"
+default = 1
+max = 16
+steps = [1, 4, 8, 16]
+[[override]]
+name = "BIAS"
+constant_id = 4
+type = "int16"
+default = -3
+[[override]]
+name = "SCALE"
+constant_id = 5
+type = "float16"
+default = 0.5
+[[override]]
+name = "SEED"
+constant_id = 6
+type = "uint64"
+default = "0xffffffffffffffff"
+[[override]]
+name = "SOFT"
+constant_id = 7
+type = "bool"
+default = true
+)";
+  ASSERT_OK_AND_ASSIGN(const Program program, Load(toml));
+  const Override* lights = program.FindOverride("NUM_LIGHTS");
+  ASSERT_NE(lights, nullptr);
+  EXPECT_FALSE(lights->constant_id.has_value());
+  EXPECT_EQ(lights->steps, (std::vector<uint64_t>{1, 4, 8, 16}));
+  EXPECT_EQ(lights->max, 16u);
+  EXPECT_EQ(program.FindOverride("BIAS")->default_value, 0xfffdu);
+  EXPECT_EQ(program.FindOverride("SCALE")->default_value, 0x3800u);
+  EXPECT_EQ(program.FindOverride("SEED")->default_value, ~uint64_t{0});
+  EXPECT_EQ(program.FindOverride("SOFT")->default_value, 1u);
+}
+
+TEST_F(ProgramFileTest, KindsNameTheFeaturesTheyReachAndGroupsTheirBits) {
+  const std::string toml = R"(format = 1
+name = "tiny"
+sources = ["a.vert"]
+[stages]
+vertex = "a.vert"
+[features]
+constant_id = 2
+high_constant_id = 3
+[[features.bit]]
+bit = 0
+name = "Low"
+owner = "frame"
+[[features.bit]]
+bit = 40
+name = "High"
+owner = "material"
+[[features.merged]]
+bits = ["Low", "High"]
+[[kind]]
+name = "opaque"
+[[kind]]
+name = "depth"
+features = ["High"]
+)";
+  ASSERT_OK_AND_ASSIGN(const Program program, Load(toml));
+  EXPECT_EQ(program.features_constant_ids, (std::vector<uint32_t>{2, 3}));
+  EXPECT_EQ(program.kinds[0].ignored_features, 0u);
+  EXPECT_EQ(program.kinds[1].ignored_features, 1u);
+  EXPECT_EQ(program.merged, std::vector<FeatureMask>{1 | FeatureMask{1} << 40});
+}
+
+TEST_F(ProgramFileTest, ComputeProgramNeedsNoKinds) {
+  std::ofstream(folder_.path() / "a.comp") << "void main() {}";
+  ASSERT_OK_AND_ASSIGN(const Program program, Load(R"(format = 1
+name = "tiny"
+sources = ["a.comp"]
+[stages]
+compute = "a.comp"
+[compute]
+workgroup_size = ["WIDTH"]
+[[override]]
+name = "WIDTH"
+constant_id = 0
+default = 64
+)"));
+  EXPECT_TRUE(program.IsCompute());
+  EXPECT_EQ(program.kinds.size(), 1u);
+  EXPECT_EQ(program.workgroup_size, std::vector<std::string>{"WIDTH"});
 }
 
 TEST_F(ProgramFileTest, EveryMistakeIsRefusedWithItsLineAndName) {
@@ -91,6 +182,13 @@ TEST_F(ProgramFileTest, EveryMistakeIsRefusedWithItsLineAndName) {
       {minimal +
            "[[override]]\nname = \"A\"\nconstant_id = 1\ntype = \"half\"\n",
        "type 'half'"},
+      {minimal + "features = [\"Fog\"]\n", "no feature 'Fog'"},
+      {minimal + "[[override]]\nname = \"A\"\ntype = \"uint8\"\ndefault = "
+                 "256\n",
+       "256 is out of the range of type uint8"},
+      {minimal + "[[override]]\nname = \"A\"\nsteps = 4\n",
+       "'steps' is not a list"},
+      {minimal + "[derivation]\nsource = \"no.comp\"\n", "no.comp"},
       {"format = 1\nname = \"tiny\"\nsources = [\"b.vert\"]\n[stages]\nvertex "
        "= "
        "\"b.vert\"\n[[kind]]\nname = \"k\"\n",

@@ -18,7 +18,7 @@ using testing::StatusIs;
 
 TEST(ProgramTest, CanonicalBytesRoundTrip) {
   Program program = SmallProgram();
-  program.overrides = {{"NUM_LIGHTS", 10, ConstantType::kUint, 4}};
+  program.overrides = {{"NUM_LIGHTS", 10, ConstantType::kUint32, 4}};
   program.pipeline.descriptors = {
       {0, 1, "combined_image_sampler", 8, {Stage::kFragment}}};
   program.pipeline.vertex_attributes = {{0, 0, "r32g32b32_sfloat", 0}};
@@ -62,12 +62,58 @@ TEST(ProgramTest, EveryBrokenInvariantIsRefusedByTheNameOfItsField) {
   const std::vector<Case> cases = {
       {"name", [](Program& p) { p.name = ""; }},
       {"name", [](Program& p) { p.name = "a b"; }},
+      {"name", [](Program& p) { p.name = "a/b"; }},
+      {"features", [](Program& p) { p.features[1].name = "whole"; }},
       {"name", [](Program& p) { p.name = "caf\xE9"; }},
       {"name",
        [](Program& p) { p.name = std::string(limits::kNameBytes + 1, 'n'); }},
       {"features", [](Program& p) { p.features[1].bit = 0; }},
-      {"features", [](Program& p) { p.features[1].bit = 32; }},
+      {"features", [](Program& p) { p.features[1].bit = 64; }},
       {"features", [](Program& p) { p.features[1].name = "Warm"; }},
+      {"features",  // no constant holds it
+       [](Program& p) { p.features[1].bit = 33; }},
+      {"features",
+       [](Program& p) {
+         p.features_constant_ids = {2, 2};
+       }},
+      {"features",
+       [](Program& p) {
+         p.features_constant_ids = {2, 3, 4};
+       }},
+      {"features", [](Program& p) { p.merged = {1}; }},
+      {"features",
+       [](Program& p) {
+         p.merged = {3, 3};
+       }},
+      {"features", [](Program& p) { p.merged = {5}; }},
+      {"kinds", [](Program& p) { p.kinds[0].ignored_features = 4; }},
+      {"overrides",
+       [](Program& p) {
+         p.overrides = {{"A", 2, ConstantType::kUint32, 0}};
+       }},
+      {"overrides",
+       [](Program& p) {
+         p.overrides = {{"A", 9, ConstantType::kBool, 2}};
+       }},
+      {"overrides",
+       [](Program& p) {
+         p.overrides = {{"A", 9, ConstantType::kUint32, 1, 2}};
+       }},
+      {"overrides",
+       [](Program& p) {
+         p.overrides = {{"A", 9, ConstantType::kUint32, 1, 0, 9, {4, 4}}};
+       }},
+      {"overrides",
+       [](Program& p) {
+         p.overrides = {{"A", 9, ConstantType::kUint32, 1, 0, 9, {4, 10}}};
+       }},
+      {"overrides",
+       [](Program& p) {
+         p.overrides = {{"A", 9, static_cast<ConstantType>(99), 0}};
+       }},
+      {"workgroup_size", [](Program& p) { p.workgroup_size = {"A"}; }},
+      {"derivation", [](Program& p) { p.derivation = "no.comp"; }},
+      {"stages", [](Program& p) { p.stages[0].stage = Stage::kCompute; }},
       {"kinds", [](Program& p) { p.kinds.clear(); }},
       {"kinds", [](Program& p) { p.kinds[1].value.name = "opaque"; }},
       {"backdrops", [](Program& p) { p.backdrops.clear(); }},

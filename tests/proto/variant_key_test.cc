@@ -20,13 +20,13 @@ using testing::StatusIs;
 const Digest kProgramId = Digest::Of(AsBytes(std::string_view("a program")));
 
 VariantKey Key(const std::string& kind, const std::string& backdrop,
-               const std::string& blend, uint32_t features) {
+               const std::string& blend, FeatureMask features) {
   return {kProgramId, kind, backdrop, blend, features, {}};
 }
 
 Program ProgramWithOverrides() {
   Program program = SmallProgram();
-  program.overrides = {{"NUM_LIGHTS", 10, ConstantType::kUint, 4},
+  program.overrides = {{"NUM_LIGHTS", 10, ConstantType::kUint32, 4},
                        {"SOFT", 11, ConstantType::kBool, 0}};
   return program;
 }
@@ -82,7 +82,7 @@ TEST(VariantKeyTest, OverridesAreSortedAndDefaultsLeftOut) {
   EXPECT_EQ(KeyId(one), KeyId(two));
   EXPECT_TRUE(three.overrides.empty());
   EXPECT_EQ(KeyLabel(program, one),
-            "small opaque/none/alpha none NUM_LIGHTS=8 SOFT=1");
+            "small opaque/none/alpha none NUM_LIGHTS=8|SOFT=true");
 }
 
 TEST(VariantKeyTest, OverrideThatIsUnknownTwiceGivenOrNoBoolIsAnError) {
@@ -94,7 +94,138 @@ TEST(VariantKeyTest, OverrideThatIsUnknownTwiceGivenOrNoBoolIsAnError) {
   key.overrides = {{"NUM_LIGHTS", 8}, {"NUM_LIGHTS", 16}};
   EXPECT_THAT(NormaliseKey(program, key), StatusIs(code, "given twice"));
   key.overrides = {{"SOFT", 2}};
-  EXPECT_THAT(NormaliseKey(program, key), StatusIs(code, "is a bool"));
+  EXPECT_THAT(NormaliseKey(program, key), StatusIs(code, "no bool"));
+}
+
+Program ProgramWithSteps() {
+  Program program = SmallProgram();
+  program.overrides = {
+      {"NUM_LIGHTS", 10, ConstantType::kUint32, 1, 0, 16, {1, 4, 8, 16}},
+      {"BIAS", 11, ConstantType::kInt32, 0, 0xfffffff8, 8}};  // -8 to 8
+  return program;
+}
+
+TEST(VariantKeyTest, OverrideIsRoundedUpToItsNextStep) {
+  const Program program = ProgramWithSteps();
+  EXPECT_OK(program.Validate());
+  for (const auto& [asked, kept] : std::vector<std::pair<uint64_t, uint64_t>>{
+           {2, 4}, {4, 4}, {5, 8}, {9, 16}, {16, 16}}) {
+    VariantKey key = Key("opaque", "", "", 0);
+    key.overrides = {{"NUM_LIGHTS", asked}};
+    ASSERT_OK_AND_ASSIGN(key, NormaliseKey(program, key));
+    ASSERT_EQ(key.overrides.size(), 1u) << asked;
+    EXPECT_EQ(key.overrides[0].value, kept) << asked;
+  }
+  VariantKey key = Key("opaque", "", "", 0);
+  key.overrides = {{"NUM_LIGHTS", 0}};
+  ASSERT_OK_AND_ASSIGN(key, NormaliseKey(program, key));
+  EXPECT_TRUE(key.overrides.empty()) << "0 rounds up to 1, the default";
+}
+
+TEST(VariantKeyTest, OverrideOutOfItsRangeNamesValueAndRange) {
+  const Program program = ProgramWithSteps();
+  VariantKey key = Key("opaque", "", "", 0);
+  key.overrides = {{"NUM_LIGHTS", 17}};
+  EXPECT_THAT(NormaliseKey(program, key),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "NUM_LIGHTS=17 is out of its range, 0 to 16"));
+  key.overrides = {{"BIAS", 0xfffffff7}};
+  EXPECT_THAT(NormaliseKey(program, key),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "BIAS=-9 is out of its range, -8 to 8"));
+  key.overrides = {{"BIAS", uint64_t{1} << 32}};
+  EXPECT_THAT(NormaliseKey(program, key),
+              StatusIs(absl::StatusCode::kInvalidArgument, "more bits"));
+}
+
+TEST(VariantKeyTest, StepsWithoutARangeStillHaveALastOne) {
+  Program program = ProgramWithSteps();
+  program.overrides[0].max.reset();
+  VariantKey key = Key("opaque", "", "", 0);
+  key.overrides = {{"NUM_LIGHTS", 17}};
+  EXPECT_THAT(
+      NormaliseKey(program, key),
+      StatusIs(absl::StatusCode::kInvalidArgument, "over its last step, 16"));
+}
+
+TEST(VariantKeyTest, MergedFlagsComeTogether) {
+  Program program = SmallProgram();
+  program.features.push_back({5, "Third", FeatureOwner::kFrame});
+  program.merged = {3};
+  EXPECT_OK(program.Validate());
+  ASSERT_OK_AND_ASSIGN(const VariantKey key,
+                       NormaliseKey(program, Key("opaque", "", "", 2)));
+  EXPECT_EQ(key.features, 3u);
+  ASSERT_OK_AND_ASSIGN(const VariantKey other,
+                       NormaliseKey(program, Key("opaque", "", "", 32)));
+  EXPECT_EQ(other.features, 32u);
+}
+
+TEST(VariantKeyTest, BitsThatAKindCannotReachAreClearedUnlessWhole) {
+  Program program = SmallProgram();
+  program.kinds[0].ignored_features = 2;
+  ASSERT_OK_AND_ASSIGN(const VariantKey none,
+                       NormaliseKey(program, Key("opaque", "", "", 2)));
+  EXPECT_EQ(none.features, 0u);
+  ASSERT_OK_AND_ASSIGN(const VariantKey whole,
+                       NormaliseKey(program, Key("opaque", "", "", 1)));
+  EXPECT_EQ(whole.features, program.AllFeatures());
+  ASSERT_OK_AND_ASSIGN(const VariantKey blended,
+                       NormaliseKey(program, Key("blended", "", "", 2)));
+  EXPECT_EQ(blended.features, 2u);
+}
+
+// Feature masks past 32 bits: bit 33 is neither bit 1 nor nothing.
+TEST(VariantKeyTest, BitsPastThirtyTwoDoNotAliasThoseBelow) {
+  Program program = SmallProgram();
+  program.features_constant_ids = {2, 9};
+  program.features.push_back({33, "High", FeatureOwner::kFrame});
+  program.features.push_back({63, "Highest", FeatureOwner::kFrame});
+  EXPECT_OK(program.Validate());
+  const FeatureMask high = FeatureMask{1} << 33;
+  ASSERT_OK_AND_ASSIGN(const VariantKey key,
+                       NormaliseKey(program, Key("opaque", "", "", high)));
+  ASSERT_OK_AND_ASSIGN(const VariantKey low,
+                       NormaliseKey(program, Key("opaque", "", "", 2)));
+  EXPECT_NE(KeyId(key), KeyId(low));
+  EXPECT_EQ(program.FeatureText(key.features), "High");
+  EXPECT_EQ(program.ParseFeatures("High,Highest").value(),
+            high | FeatureMask{1} << 63);
+  ASSERT_OK_AND_ASSIGN(const VariantKey again, DecodeKey(EncodeKey(key)));
+  EXPECT_EQ(again.features, high);
+  EXPECT_EQ(KeyConstants(program, key)[0],
+            (Constant{2, 0, ConstantType::kUint32, "features"}));
+  EXPECT_EQ(KeyConstants(program, key)[1],
+            (Constant{9, 2, ConstantType::kUint32, "features"}));
+  EXPECT_THAT(
+      NormaliseKey(program, Key("opaque", "", "", FeatureMask{1} << 34)),
+      StatusIs(absl::StatusCode::kInvalidArgument, "bit 34"));
+}
+
+TEST(VariantKeyTest, OverrideKnownByNameOnlyHasNoIdYet) {
+  Program program = SmallProgram();
+  program.overrides = {{"GAIN", std::nullopt, ConstantType::kFloat32, 0}};
+  VariantKey key = Key("opaque", "", "", 0);
+  key.overrides = {{"GAIN", 0x3f800000}};
+  ASSERT_OK_AND_ASSIGN(key, NormaliseKey(program, key));
+  EXPECT_EQ(KeyConstants(program, key).back(),
+            (Constant{kIdByName, 0x3f800000, ConstantType::kFloat32, "GAIN"}));
+  EXPECT_EQ(OverridesText(program, key), "GAIN=1");
+}
+
+TEST(VariantKeyTest, StoredKeyServesOneWithMoreOverridesAndNoOther) {
+  VariantKey asked = Key("opaque", "none", "alpha", 1);
+  asked.overrides = {{"A", 1}, {"B", 2}};
+  VariantKey stored = asked;
+  stored.overrides = {{"B", 2}};
+  EXPECT_TRUE(Serves(asked, asked));
+  EXPECT_TRUE(Serves(stored, asked));
+  EXPECT_FALSE(Serves(asked, stored));
+  stored.overrides = {{"B", 3}};
+  EXPECT_FALSE(Serves(stored, asked));
+  stored = asked;
+  stored.features = 0;
+  EXPECT_FALSE(Serves(stored, asked));
 }
 
 TEST(VariantKeyTest, EveryBitIsTheWholeShader) {
@@ -130,7 +261,7 @@ TEST(VariantKeyTest, AnySingleChangeOfAFieldChangesTheId) {
           std::swap(k.blend, k.backdrop);
           k.blend += "y";
         },
-        [&](VariantKey& k) { k.features ^= 1u << (random() % 32); },
+        [&](VariantKey& k) { k.features ^= FeatureMask{1} << (random() % 64); },
         [](VariantKey& k) { k.program = Digest(); },
         [](VariantKey& k) { k.overrides[0].value ^= 1; },
         [](VariantKey& k) { k.overrides[0].name = "AB"; },
@@ -171,7 +302,8 @@ TEST(VariantKeyTest, ConstantsAndStateMergeInTheOrderOfTheAxes) {
       const VariantKey key,
       NormaliseKey(program, Key("blended", "sky", "additive", 1)));
   EXPECT_EQ(KeyConstants(program, key),
-            (std::vector<Constant>{{0, 1}, {1, 9}, {2, 1}}));
+            (std::vector<Constant>{
+                {0, 1}, {1, 9}, {2, 1, ConstantType::kUint32, "features"}}));
   EXPECT_EQ(KeyState(program, key),
             (std::vector<StateSetting>{{"blend", "true"},
                                        {"depth_compare", "equal"},

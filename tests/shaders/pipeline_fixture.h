@@ -29,7 +29,7 @@ inline Program PipelineProgram() {
   program.name = "pipeline_test";
   program.stages = {{Stage::kVertex, "main.vert"},
                     {Stage::kFragment, "main.frag"}};
-  program.features_constant_id = 2;
+  program.features_constant_ids = {2};
   program.features = {{0, "Heavy", FeatureOwner::kMaterial}};
   program.kinds = {
       {{"opaque", {{0, 0}}, {{"depth_compare", "greater_or_equal"}}},
@@ -45,7 +45,7 @@ inline Program PipelineProgram() {
       {"alpha",
        {},
        {{"src_color", "src_alpha"}, {"dst_color", "one_minus_src_alpha"}}}};
-  program.overrides = {{"NUM_LIGHTS", 7, ConstantType::kUint, 4}};
+  program.overrides = {{"NUM_LIGHTS", 7, ConstantType::kUint32, 4}};
   program.pipeline.color_formats = {"r16g16b16a16_sfloat"};
   program.pipeline.depth_format = "d32_sfloat";
   program.pipeline.vertex_bindings = {{0, 12, false}};

@@ -173,6 +173,7 @@ TEST(PipelineTest, ProgramWithoutFragmentStageMakesADepthOnlyPipeline) {
   Program program = PipelineProgram();
   program.stages.pop_back();
   program.features.clear();
+  program.features_constant_ids.clear();
   program.overrides.clear();
   program.kinds = {{{"depth", {}, {}}, false, false}};
   program.pipeline.color_formats.clear();
@@ -309,9 +310,10 @@ void main() { color = vec4(float(NUM_LIGHTS) + float(Features + Kind)); }
 )";
   const PipelineCase test(program);
   const VariantKey key = test.Key("opaque", 1, {{"NUM_LIGHTS", 1}});
-  EXPECT_THAT(
-      CompilePipeline(*device, test.Input(key)),
-      StatusIs(kInvalid, "constant_id 7 of the fragment stage has 64 bits"));
+  EXPECT_THAT(CompilePipeline(*device, test.Input(key)),
+              StatusIs(kInvalid,
+                       "constant NUM_LIGHTS (constant_id 7) of the fragment "
+                       "stage has 64 bits"));
 }
 
 TEST(PipelineTest, MissingStageIsNamed) {

@@ -41,14 +41,18 @@ Program ExampleProgram() {
   program.stages = {{Stage::kVertex, "scene.vert"},
                     {Stage::kFragment, "scene.frag"}};
   program.defines = {{"HALF", "1"}};
-  program.features_constant_id = 2;
+  program.features_constant_ids = {2};
   program.features = {{0, "Detail", FeatureOwner::kMaterial},
                       {9, "Water", FeatureOwner::kFrame}};
   program.kinds = {
-      {{"opaque", {{0, 1}}, {{"depth_write", "true"}}}, true, false}};
+      {{"opaque", {{0, 1}}, {{"depth_write", "true"}}}, true, false, 0x200}};
   program.backdrops = {{"none", {}, {}}};
   program.blends = {{"alpha", {}, {{"blend", "alpha"}}}};
-  program.overrides = {{"NUM_LIGHTS", 7, ConstantType::kUint, 1}};
+  program.merged = {0x201};
+  program.overrides = {
+      {"NUM_LIGHTS", 7, ConstantType::kUint32, 1, 1, 16, {1, 4, 8, 16}},
+      {"GAIN", std::nullopt, ConstantType::kFloat32, 0}};
+  program.derivation = "scene.frag";
   program.pipeline.color_formats = {"r8g8b8a8_unorm"};
   program.pipeline.depth_format = "d32_sfloat";
   program.pipeline.vertex_bindings = {{0, 12, false}};
@@ -64,39 +68,32 @@ Program ExampleProgram() {
 
 TEST(GoldenBytesTest, VariantKey) {
   EXPECT_EQ(Hex(EncodeKey(ExampleKey())),
-            "4b564b011310ca2c8932dbd118668bd97442558a3e1f546b5e15c69699dfbd6024"
-            "f548d806000000"
-            "6f7061717565040000006e6f6e6505000000616c70686105000000010000000a00"
-            "00004e554d5f4c"
-            "494748545304000000");
+            "4b564b021310ca2c8932dbd118668bd97442558a3e1f546b5e15c69699dfbd6024"
+            "f548d8060000006f7061717565040000006e6f6e6505000000616c706861050000"
+            "0000000000010000000a0000004e554d5f4c49474854530400000000000000");
   EXPECT_EQ(KeyId(ExampleKey()).Hex(),
-            "851313b7960daf7fef89e5b82d52f8b742ee6e3ea62ed8a9a479f9c1fe010a00");
+            "c95d644647c80aeb77551d7f8e19c03dce1918c6a4e7683534b87fd929ad96f4");
 }
 
 TEST(GoldenBytesTest, Artifact) {
   EXPECT_EQ(Hex(EncodeArtifact(ExampleArtifact())),
-            "4b41520134a04005bcaf206eec990bd9637d9fdb6725e0a0c0d4aebf003f17f4c9"
-            "56eb5c59000000"
-            "4b564b011310ca2c8932dbd118668bd97442558a3e1f546b5e15c69699dfbd6024"
-            "f548d806000000"
-            "6f7061717565040000006e6f6e6505000000616c70686105000000010000000a00"
-            "00004e554d5f4c"
-            "4947485453040000000100000001e1b683e26a3aad218df6aa63afe9cf57fdb5df"
-            "af5eb20cddac14"
-            "305d67f48a02010000000200000005000000040000000524436201c42200000000"
-            "00000120000000"
-            "0000000000000000000000000000000100100000010000000f000000467261676d"
-            "656e7420536861"
-            "64657205000000564750527300000000000040401b000000736861646572632032"
-            "3032332e323b20"
+            "4b41520234a04005bcaf206eec990bd9637d9fdb6725e0a0c0d4aebf003f17f4c9"
+            "56eb5c610000004b564b021310ca2c8932dbd118668bd97442558a3e1f546b5e15"
+            "c69699dfbd6024f548d8060000006f7061717565040000006e6f6e650500000061"
+            "6c7068610500000000000000010000000a0000004e554d5f4c4947485453040000"
+            "00000000000100000001e1b683e26a3aad218df6aa63afe9cf57fdb5dfaf5eb20c"
+            "ddac14305d67f48a02010000000200000005000000000000000300000000040000"
+            "000524436201c42200000000000001200000000000000000000000000000000000"
+            "000100100000010000000f000000467261676d656e742053686164657205000000"
+            "564750527300000000000040401b0000007368616465726320323032332e323b20"
             "4d6573612032322e332e36");
 }
 
 TEST(GoldenBytesTest, Program) {
   const Bytes canonical = EncodeProgram(ExampleProgram());
-  EXPECT_EQ(canonical.size(), 475u);
+  EXPECT_EQ(canonical.size(), 638u);
   EXPECT_EQ(Digest::Of(canonical).Hex(),
-            "04784d9ae846cd9963889f7fb1ee997dfc214658d51304bf71a206d7aa5c655f");
+            "84fc2e9346cc1bdb2ee57a9e9016b6b072d126cb7c133be40292a8abfb973878");
   ASSERT_OK(DecodeProgram(canonical));
   EXPECT_EQ(EncodeProgram(*DecodeProgram(canonical)), canonical);
 }
@@ -123,7 +120,9 @@ TEST_F(GoldenRowsTest, EveryRowLiesInItsFamilyUnderItsKey) {
   EXPECT_OK(store().PutArtifact(artifact, std::vector{SampleModule("vertex")}));
   EXPECT_OK(store().PutProgram(DigestOf("program"), AsBytes("program")));
   EXPECT_OK(store().PutFrontEnd(DigestOf("program"), "shaderc 2023.2",
-                                artifact.modules));
+                                {artifact.modules, {"NEVER_READ"}}));
+  EXPECT_OK(store().PutTuning(artifact.target, DigestOf("program"),
+                              {{{"WIDTH", 64}}, 1500, 12}));
   Close();
 
   const std::string program(DigestOf("program").raw());
@@ -131,17 +130,19 @@ TEST_F(GoldenRowsTest, EveryRowLiesInItsFamilyUnderItsKey) {
       std::string(artifact.target.raw()).append(KeyId(artifact.key).raw());
   const std::vector<GoldenRow> golden = {
       {"meta", "schema",
-       "8a328305afbab8732e6468ac2fbcab89515cf90f42c9a16cb75db8de50f53792"},
+       "717bd98e9c8a48a09d9f5a2d2f4d77875bacf9b47130879ef8bfab1747737bb7"},
       {"programs", program,
        "b79a3e73a04d66d5aea19725304e10b747ed0e1eec81cc4c13eb1d56c12d419b"},
       {"modules", std::string(DigestOf("vertex").raw()),
        "0ac07541b98e69575724feace00713628c8976dde8461eba07d827286385f48c"},
       {"frontend", program + "shaderc 2023.2",
-       "25088118f2e0c6dc5b31cd0201a821ce2b25b057fecafaf69482e23e565a68b2"},
+       "1bc9cb876a24cd1f005da1574ce9f3905e195e02792edad5c274420503642f81"},
       {"artifacts", artifact_row,
-       "13def4773b727f849a22e575fdde042fdfb3c67534eaa265729e888e43bcb2ff"},
+       "438db9c9fb54674864cbeb5bd8f6f770ddbb5e6f2ba1e4ca72c001e2d23a5641"},
       {"artifact_index", artifact_row,
-       "69cfe613fc052dc21ee56a025bf5ee69e34f547b213eabfaaf800da0bfd1080b"},
+       "b43cbbd7222fa7c4dd167ac44f5af1c34a24f063b3c0cfe3415fa6899ee440bb"},
+      {"tunings", std::string(artifact.target.raw()) + program,
+       "04c6031fd3397d1be5ce4fe86eb689115862e2b2607db3a2a4a3fc7947458358"},
   };
   for (const GoldenRow& want : golden) {
     EditRaw(folder(), want.family,

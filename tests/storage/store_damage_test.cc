@@ -31,7 +31,7 @@ class StoreDamageTest : public StoreTest {
     }
     EXPECT_OK(store().PutProgram(DigestOf("program"), AsBytes("program")));
     EXPECT_OK(store().PutFrontEnd(DigestOf("program"), "v",
-                                  SampleArtifact(0).modules));
+                                  {SampleArtifact(0).modules}));
     Close();
   }
 

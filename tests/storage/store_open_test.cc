@@ -82,11 +82,31 @@ TEST_F(StoreOpenTest, NewerSchemaIsRefusedNamingBothVersions) {
   PutSchema(kSchemaVersion + 6);
   EXPECT_THAT(VariantStore::Open(folder(), options()),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("schema version 7"),
-                             HasSubstr("up to version 1"),
+                       AllOf(HasSubstr("schema version 8"),
+                             HasSubstr("up to version 2"),
                              HasSubstr(folder().string()))));
   PutSchema(kSchemaVersion);
   EXPECT_OK(VariantStore::Open(folder(), options()));
+}
+
+// Nothing of schema 1 can be asked for by a version 2 id: it is deleted, not
+// counted as damage row by row.
+TEST_F(StoreOpenTest, OlderSchemaIsEmptiedAndBecomesThisOne) {
+  Reopen();
+  EXPECT_OK(store().PutArtifact(SampleArtifact(1),
+                                std::vector{SampleModule("vertex")}));
+  EXPECT_OK(store().PutProgram(DigestOf("text"), AsBytes("text")));
+  Close();
+  PutSchema(1);
+  Reopen();
+  EXPECT_FALSE(store().GetProgram(DigestOf("text"))->has_value());
+  EXPECT_EQ(store().counts().artifacts, 0u);
+  EXPECT_EQ(store().counters().damaged_entries, 0u);
+  EXPECT_OK(store().PutArtifact(SampleArtifact(2),
+                                std::vector{SampleModule("vertex")}));
+  Reopen();
+  const Artifact put = SampleArtifact(2);
+  EXPECT_TRUE(store().GetArtifact(put.target, put.key)->has_value());
 }
 
 TEST_F(StoreOpenTest, DamagedSchemaRowIsDataLoss) {

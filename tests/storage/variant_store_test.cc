@@ -66,12 +66,12 @@ TEST_F(VariantStoreTest, ModuleIsNotAProgram) {
 TEST_F(VariantStoreTest, FrontEndIsRememberedPerProgramAndCompiler) {
   EXPECT_OK(store().PutModule(DigestOf("vertex"), AsBytes("vertex")));
   EXPECT_OK(store().PutModule(DigestOf("fragment"), AsBytes("fragment")));
-  const std::vector<StageModule> modules = {
-      {Stage::kVertex, DigestOf("vertex")},
-      {Stage::kFragment, DigestOf("fragment")}};
-  EXPECT_OK(store().PutFrontEnd(DigestOf("p"), "shaderc 2023.2", modules));
+  const FrontEnd front_end = {{{Stage::kVertex, DigestOf("vertex")},
+                               {Stage::kFragment, DigestOf("fragment")}},
+                              {"NEVER_READ"}};
+  EXPECT_OK(store().PutFrontEnd(DigestOf("p"), "shaderc 2023.2", front_end));
   EXPECT_THAT(*store().GetFrontEnd(DigestOf("p"), "shaderc 2023.2"),
-              Optional(Eq(modules)));
+              Optional(Eq(front_end)));
   EXPECT_THAT(*store().GetFrontEnd(DigestOf("p"), "shaderc 2023.3"),
               Eq(std::nullopt));
   EXPECT_THAT(*store().GetFrontEnd(DigestOf("p"), "shaderc 2023."),
@@ -80,10 +80,22 @@ TEST_F(VariantStoreTest, FrontEndIsRememberedPerProgramAndCompiler) {
               Eq(std::nullopt));
 }
 
+TEST_F(VariantStoreTest, TuningIsRememberedPerTargetAndProgram) {
+  const Tuning slow = {{{"WIDTH", 32}}, 5000, 4};
+  const Tuning fast = {{{"HEIGHT", 2}, {"WIDTH", uint64_t{1} << 40}}, 900, 12};
+  EXPECT_OK(store().PutTuning(DigestOf("t"), DigestOf("p"), slow));
+  EXPECT_OK(store().PutTuning(DigestOf("t"), DigestOf("p"), fast));
+  Reopen();
+  EXPECT_THAT(*store().GetTuning(DigestOf("t"), DigestOf("p")),
+              Optional(Eq(fast)));
+  EXPECT_THAT(*store().GetTuning(DigestOf("p"), DigestOf("t")),
+              Eq(std::nullopt));
+}
+
 TEST_F(VariantStoreTest, FrontEndThatNamesAnAbsentModuleIsRefused) {
   EXPECT_THAT(
       store().PutFrontEnd(DigestOf("p"), "v",
-                          {{Stage::kFragment, DigestOf("gone")}}),
+                          {{{Stage::kFragment, DigestOf("gone")}}}),
       StatusIs(absl::StatusCode::kFailedPrecondition, "fragment module"));
 }
 
@@ -151,7 +163,7 @@ TEST_F(VariantStoreTest, ArtifactWithoutTargetIsRefused) {
 TEST_F(VariantStoreTest, EverythingIsThereAfterReopen) {
   EXPECT_OK(store().PutProgram(DigestOf("text"), AsBytes("text")));
   const Artifact put = PutSample(5);
-  EXPECT_OK(store().PutFrontEnd(DigestOf("text"), "v", put.modules));
+  EXPECT_OK(store().PutFrontEnd(DigestOf("text"), "v", {put.modules}));
   Reopen();
   EXPECT_TRUE(store().GetProgram(DigestOf("text"))->has_value());
   EXPECT_TRUE(store().GetModule(DigestOf("vertex"))->has_value());

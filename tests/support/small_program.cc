@@ -23,7 +23,7 @@ Program SmallProgram(const std::string& fragment) {
   program.name = "small";
   program.stages = {{Stage::kVertex, "small.vert"},
                     {Stage::kFragment, "small.frag"}};
-  program.features_constant_id = 2;
+  program.features_constant_ids = {2};
   program.features = {{0, "Warm", FeatureOwner::kMaterial},
                       {1, "Noisy", FeatureOwner::kFrame}};
   program.kinds = {

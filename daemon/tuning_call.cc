@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/tuning_call.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "daemon/program_registry.h"
+#include "kiln/v1/kiln.pb.h"
+#include "proto/artifact.h"
+#include "proto/limits.h"
+#include "proto/status_macros.h"
+#include "proto/variant_key.h"
+#include "storage/variant_store.h"
+
+namespace kiln::daemon {
+namespace {
+
+absl::StatusOr<Digest> ReadDigest(std::string_view field,
+                                  const std::string& raw) {
+  absl::StatusOr<Digest> digest = Digest::FromRaw(raw);
+  if (!digest.ok()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{} has {} bytes, not {}", field, raw.size(), Digest::kBytes));
+  }
+  return digest;
+}
+
+}  // namespace
+
+absl::Status RememberTuning(ServiceContext& context,
+                            const v1::PutTuningRequest& request) {
+  KILN_ASSIGN_OR_RETURN(const Digest target,
+                        ReadDigest("target", request.target()));
+  KILN_ASSIGN_OR_RETURN(const Digest id,
+                        ReadDigest("program_id", request.program_id()));
+  KILN_ASSIGN_OR_RETURN(const auto program, context.registry.Find(id));
+  const Program& schema = program->program();
+  // A tuning is a request that leaves everything but the overrides open.
+  VariantKey key;
+  key.program = id;
+  key.kind = schema.kinds.front().value.name;
+  Tuning tuning;
+  for (const v1::OverrideValue& entry : request.tuning().overrides()) {
+    key.overrides.push_back({entry.name(), entry.value()});
+  }
+  KILN_ASSIGN_OR_RETURN(key, NormaliseKey(schema, std::move(key)));
+  tuning.overrides = std::move(key.overrides);
+  tuning.median_ns = request.tuning().median_ns();
+  tuning.candidates = request.tuning().candidates();
+  KILN_RETURN_IF_ERROR(context.store.PutTuning(target, id, tuning));
+  spdlog::info("tuning program={} target={} median_ns={}", schema.name,
+               target.ShortHex(), tuning.median_ns);
+  return absl::OkStatus();
+}
+
+absl::Status FindTuning(ServiceContext& context,
+                        const v1::GetTuningRequest& request,
+                        v1::GetTuningResponse* response) {
+  KILN_ASSIGN_OR_RETURN(const Digest target,
+                        ReadDigest("target", request.target()));
+  KILN_ASSIGN_OR_RETURN(const Digest id,
+                        ReadDigest("program_id", request.program_id()));
+  KILN_ASSIGN_OR_RETURN(const std::optional<Tuning> tuning,
+                        context.store.GetTuning(target, id));
+  if (!tuning) {
+    return absl::NotFoundError(
+        fmt::format("program {} was not tuned for target {}", id.ShortHex(),
+                    target.ShortHex()));
+  }
+  v1::Tuning* out = response->mutable_tuning();
+  for (const OverrideValue& entry : tuning->overrides) {
+    v1::OverrideValue* value = out->add_overrides();
+    value->set_name(entry.name);
+    value->set_value(entry.value);
+  }
+  out->set_median_ns(tuning->median_ns);
+  out->set_candidates(tuning->candidates);
+  return absl::OkStatus();
+}
+
+}  // namespace kiln::daemon

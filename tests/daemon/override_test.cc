@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Named overrides through the daemon: constants found by name, values no code
+// reads, values a driver would crash on (KNOWN_FAULTS 15, 34).
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/client.h"
+#include "kiln/v1/kiln.pb.h"
+#include "proto/variant_key.h"
+#include "tests/support/daemon_process.h"
+#include "tests/support/eventually.h"
+#include "tests/support/small_program.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/stream_client.h"
+
+namespace kiln::daemon {
+namespace {
+
+using ::testing::AllOf;
+using testing::DaemonProcess;
+using ::testing::HasSubstr;
+using testing::MakeRequest;
+using testing::SmallProgram;
+using testing::StatusIs;
+using testing::StreamClient;
+
+constexpr char kTarget[] = "radv:vangogh";
+
+// Of NEVER_READ no value changes anything; ONLY_WHEN_FOG is read by code that
+// the default of FOG turns off, which is not the same.
+constexpr char kFragment[] = R"(#version 460
+layout(constant_id = 2) const uint Features = 3u;
+layout(constant_id = 10) const bool FOG = false;
+layout(constant_id = 11) const int NEVER_READ = 7;
+layout(constant_id = 12) const float ONLY_WHEN_FOG = 0.5;
+layout(constant_id = 13) const int LENGTH = 16;
+layout(location = 0) out vec4 o;
+void main() {
+  float kept[LENGTH];
+  for (int i = 0; i < LENGTH; ++i) kept[i] = gl_FragCoord.x * float(i);
+  float sum = 0.0;
+  for (int i = 0; i < LENGTH; ++i) sum += kept[(i * 7) % LENGTH];
+  o = FOG ? vec4(ONLY_WHEN_FOG) : vec4(sum);
+}
+)";
+
+Program ProgramWithOverrides() {
+  Program program = SmallProgram(kFragment);
+  program.overrides = {
+      {"FOG", 10, ConstantType::kBool, 0},
+      {"NEVER_READ", 11, ConstantType::kInt32, 7},
+      {"ONLY_WHEN_FOG", std::nullopt, ConstantType::kFloat32, 0x3f000000},
+      {"LENGTH", std::nullopt, ConstantType::kInt32, 16}};
+  return program;
+}
+
+class OverrideTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_OK(daemon_.Start());
+    client_ = std::make_unique<StreamClient>(daemon_.socket());
+    ASSERT_OK(client_->Attach(kTarget));
+  }
+
+  v1::Completion Ask(const Program& program,
+                     const std::vector<OverrideValue>& overrides) {
+    auto id = daemon_.Connect()->RegisterProgram(program);
+    EXPECT_OK(id);
+    v1::VariantRequest request =
+        MakeRequest(id.value_or(Digest()), "opaque", 1);
+    for (const OverrideValue& entry : overrides) {
+      v1::OverrideValue* out = request.add_overrides();
+      out->set_name(entry.name);
+      out->set_value(entry.value);
+    }
+    auto completion = client_->AskOne(request);
+    EXPECT_OK(completion);
+    return completion.value_or(v1::Completion());
+  }
+
+  DaemonProcess daemon_;
+  std::unique_ptr<StreamClient> client_;
+};
+
+TEST_F(OverrideTest, ValuesThatNoCodeReadsShareOneVariant) {
+  const Program program = ProgramWithOverrides();
+  const v1::Completion first = Ask(program, {{"NEVER_READ", 1}});
+  const v1::Completion second = Ask(program, {{"NEVER_READ", 2}});
+  const v1::Completion plain = Ask(program, {});
+  ASSERT_EQ(first.state(), v1::STATE_READY) << first.DebugString();
+  EXPECT_EQ(first.variant().key_id(), plain.variant().key_id());
+  EXPECT_EQ(second.variant().key_id(), plain.variant().key_id());
+  EXPECT_EQ(first.variant().overrides_size(), 0);
+  EXPECT_EQ(daemon_.CounterValue("compiles_started"), 1u);
+  EXPECT_EQ(daemon_.CounterValue("front_end_runs"), 1u);
+}
+
+TEST_F(OverrideTest, WhichOverridesNoCodeReadsIsKnownAfterARestart) {
+  const Program program = ProgramWithOverrides();
+  const std::string key = Ask(program, {{"NEVER_READ", 1}}).variant().key_id();
+  client_.reset();
+  ASSERT_OK(daemon_.Stop());
+  SetUp();
+  const v1::Completion again = Ask(program, {{"NEVER_READ", 3}});
+  EXPECT_EQ(again.variant().key_id(), key);
+  EXPECT_EQ(again.origin(), v1::ORIGIN_STORE);
+  EXPECT_EQ(daemon_.CounterValue("front_end_runs"), 0u);
+}
+
+TEST_F(OverrideTest, ValueReadOnlyUnderAnotherOverrideStaysInTheKey) {
+  const Program program = ProgramWithOverrides();
+  const v1::Completion plain = Ask(program, {});
+  const v1::Completion fog =
+      Ask(program, {{"FOG", 1}, {"ONLY_WHEN_FOG", 0x3e800000}});
+  ASSERT_EQ(fog.state(), v1::STATE_READY) << fog.DebugString();
+  EXPECT_NE(fog.variant().key_id(), plain.variant().key_id());
+  EXPECT_THAT(fog.variant().label(), HasSubstr("FOG=true|ONLY_WHEN_FOG=0.25"));
+}
+
+TEST_F(OverrideTest, OverrideThatTheSourceDoesNotDeclareIsRefusedByName) {
+  Program by_id = ProgramWithOverrides();
+  by_id.overrides.push_back({"TYPO", 99, ConstantType::kUint32, 0});
+  EXPECT_THAT(Ask(by_id, {{"TYPO", 1}}).failure().message(),
+              AllOf(HasSubstr("TYPO"), HasSubstr("constant_id 99")));
+  Program by_name = ProgramWithOverrides();
+  by_name.overrides.push_back(
+      {"NUM_LIGTHS", std::nullopt, ConstantType::kUint32, 0});
+  EXPECT_THAT(Ask(by_name, {{"NUM_LIGTHS", 1}}).failure().message(),
+              HasSubstr("NUM_LIGTHS"));
+}
+
+TEST_F(OverrideTest, ArrayLengthThatWouldKillTheDriverIsRefusedBeforeIt) {
+  const Program program = ProgramWithOverrides();
+  for (const uint64_t length : {uint64_t{0}, uint64_t{0xffffffff},
+                                uint64_t{0x80000000}, uint64_t{1} << 28}) {
+    const v1::Completion completion = Ask(program, {{"LENGTH", length}});
+    EXPECT_EQ(completion.state(), v1::STATE_FAILED) << length;
+    EXPECT_THAT(completion.failure().message(), HasSubstr("LENGTH"));
+    EXPECT_THAT(completion.failure().message(), HasSubstr("limit"))
+        << "of " << length;
+  }
+  EXPECT_EQ(daemon_.CounterValue("workers_crashed"), 0u);
+  EXPECT_EQ(Ask(program, {{"LENGTH", 32}}).state(), v1::STATE_READY);
+}
+
+TEST_F(OverrideTest, ClientGetsTheVariantThatServesItsKey) {
+  client::ClientOptions options;
+  options.socket = daemon_.socket();
+  options.target = kTarget;
+  const auto client = client::Client::Connect(options);
+  const Program program = ProgramWithOverrides();
+  ASSERT_OK_AND_ASSIGN(const Digest id, client->Register(program));
+  const VariantKey key{id, "opaque", "", "", 1, {{"NEVER_READ", 5}}};
+  ASSERT_OK_AND_ASSIGN(const Digest asked, client->Request(key));
+  EXPECT_TRUE(testing::Eventually([&] {
+    client->Poll(nullptr);
+    return client->StateOf(asked).state == client::VariantState::kReady;
+  }));
+  const auto variant = client->Resolve(asked);
+  ASSERT_NE(variant, nullptr);
+  EXPECT_TRUE(variant->artifact.key.overrides.empty());
+}
+
+}  // namespace
+}  // namespace kiln::daemon
