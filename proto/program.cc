@@ -92,7 +92,8 @@ absl::StatusOr<FeatureMask> Program::ParseFeatures(
     if (feature == nullptr) {
       return absl::InvalidArgumentError(
           fmt::format("program {} has no feature '{}'; it has {}", name,
-                      Shorten(bit_name, 100), NamesOf(features)));
+                      Shorten(bit_name, 100),
+                      features.empty() ? "none" : NamesOf(features)));
     }
     mask |= FeatureMask{1} << feature->bit;
   }

@@ -187,6 +187,21 @@ absl::Status CheckOverride(const Override& entry) {
   return absl::OkStatus();
 }
 
+std::set<uint32_t> AxisConstants(const Program& program) {
+  std::set<uint32_t> ids;
+  auto add = [&](const AxisValue& value) {
+    for (const Constant& constant : value.constants) {
+      ids.insert(constant.id);
+    }
+  };
+  for (const Kind& kind : program.kinds) {
+    add(kind.value);
+  }
+  std::ranges::for_each(program.backdrops, add);
+  std::ranges::for_each(program.blends, add);
+  return ids;
+}
+
 absl::Status CheckOverrides(const Program& program) {
   if (program.overrides.size() > limits::kOverrides) {
     return Invalid("overrides",
@@ -194,8 +209,15 @@ absl::Status CheckOverrides(const Program& program) {
   }
   KILN_RETURN_IF_ERROR(
       CheckNames("overrides", program.overrides, &Override::name));
-  std::set<uint32_t> ids(program.features_constant_ids.begin(),
-                         program.features_constant_ids.end());
+  std::set<uint32_t> ids = AxisConstants(program);
+  for (const uint32_t id : program.features_constant_ids) {
+    if (!ids.insert(id).second) {
+      return Invalid("features",
+                     fmt::format("constant_id {} is also set by a kind, "
+                                 "backdrop or blend",
+                                 id));
+    }
+  }
   for (const Override& entry : program.overrides) {
     KILN_RETURN_IF_ERROR(CheckOverride(entry));
     if (entry.constant_id && !ids.insert(*entry.constant_id).second) {

@@ -100,7 +100,7 @@ FeatureMask ReadFeatureNames(TableReader& reader, const Program& program,
         feature != nullptr && feature->bit < limits::kFeatureBits) {
       mask |= FeatureMask{1} << feature->bit;
     } else {
-      reader.Fail(toml::table(), fmt::format("no feature '{}'", name));
+      reader.FailHere(fmt::format("no feature '{}'", name));
     }
   }
   return mask;
@@ -119,8 +119,8 @@ Kind ReadKind(TableReader& reader, const Program& program) {
     kind.uses_backdrop |= axis == "backdrop";
     kind.uses_blend |= axis == "blend";
     if (axis != "backdrop" && axis != "blend") {
-      reader.Fail(toml::table(), fmt::format("kind {}: unknown axis '{}'",
-                                             kind.value.name, axis));
+      reader.FailHere(
+          fmt::format("kind {}: unknown axis '{}'", kind.value.name, axis));
     }
   }
   return kind;
@@ -136,8 +136,7 @@ FeatureBit ReadFeature(TableReader& reader) {
   } else if (owner == "both") {
     feature.owner = FeatureOwner::kBoth;
   } else if (owner != "material") {
-    reader.Fail(
-        toml::table(),
+    reader.FailHere(
         fmt::format("feature {}: owner '{}' is not material, frame or both",
                     feature.name, owner));
   }
@@ -154,9 +153,8 @@ Override ReadOverride(TableReader& reader) {
   }
   auto type = ConstantTypeFromName(reader.Text("type", false, "uint"));
   if (!type.ok()) {
-    reader.Fail(toml::table(),
-                fmt::format("override {}: {}", entry.name,
-                            std::string(type.status().message())));
+    reader.FailHere(fmt::format("override {}: {}", entry.name,
+                                std::string(type.status().message())));
     return entry;
   }
   entry.type = *type;
@@ -184,7 +182,7 @@ std::vector<Stage> ReadStageList(TableReader& reader) {
     if (auto stage = StageFromName(name); stage.ok()) {
       stages.push_back(*stage);
     } else {
-      reader.Fail(toml::table(), stage.status().message().data());
+      reader.FailHere(stage.status().message().data());
     }
   }
   return stages;

@@ -161,6 +161,9 @@ class TableReader {
     }
   }
 
+  // A fault of the table as a whole.
+  void FailHere(std::string_view why) { Fail(table_, why); }
+
   void Fail(const toml::node& node, std::string_view why) {
     if (status_.ok()) {
       status_ = absl::InvalidArgumentError(fmt::format(

@@ -49,6 +49,9 @@ absl::StatusOr<uint64_t> Quantise(const Override& declared, uint64_t value) {
   if (CompareConstants(declared.type, value, declared.default_value) == 0) {
     return declared.default_value;
   }
+  if (CompareConstants(declared.type, value, 0) == 0) {
+    value = 0;
+  }
   if (declared.steps.empty()) {
     return value;
   }
@@ -207,7 +210,9 @@ std::vector<Constant> KeyConstants(const Program& program,
       by_id[constant.id] = constant;
     }
   }
-  for (size_t word = 0; word < program.features_constant_ids.size(); ++word) {
+  const size_t words =
+      program.features.empty() ? 0 : program.features_constant_ids.size();
+  for (size_t word = 0; word < words; ++word) {
     const uint32_t id = program.features_constant_ids[word];
     by_id[id] = {id, key.features >> (32 * word) & 0xffffffff,
                  ConstantType::kUint32, "features"};

@@ -125,6 +125,13 @@ void VariantToWire(const Artifact& artifact, std::string_view label,
   variant->set_blend(ToValidUtf8(key.blend));
   variant->set_features(key.features);
   OverridesToWire(key, variant);
+  for (v1::OverrideValue& entry : *variant->mutable_overrides()) {
+    for (const Constant& constant : artifact.constants) {
+      if (constant.name == entry.name()) {
+        entry.set_type(static_cast<uint32_t>(constant.type));
+      }
+    }
+  }
   variant->set_compile_us(artifact.compile_us);
   variant->set_blob_bytes(blob_bytes);
   variant->set_proof(static_cast<v1::Proof>(artifact.proof));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <optional>
@@ -237,6 +238,10 @@ int RunAdvise(const AdviseOptions& options) {
   }
   if (auto spec = TargetSpec::Parse(options.target); !spec.ok()) {
     return BadInput(output, spec.status());
+  }
+  if (!std::isfinite(options.threshold_percent)) {
+    return BadInput(output,
+                    absl::InvalidArgumentError("--threshold is no number"));
   }
   std::optional<Manifest> manifest;
   if (!options.manifest.empty()) {

@@ -14,6 +14,7 @@
 
 #include "client/cli/command.h"
 #include "client/cli/output.h"
+#include "client/cli/variant_json.h"
 #include "proto/bytes.h"
 #include "proto/status_macros.h"
 #include "proto/text.h"
@@ -97,13 +98,20 @@ json ArtifactJson(const client::Delivery& delivery) {
   object["overrides"] = json::object();
   for (const OverrideValue& entry : artifact.key.overrides) {
     object["overrides"][entry.name] = entry.value;
+    for (const Constant& constant : artifact.constants) {
+      if (constant.name == entry.name) {
+        object["overrides"][entry.name] =
+            ConstantJson(constant.type, entry.value);
+      }
+    }
   }
   object["constants"] = json::array();
   for (const Constant& constant : artifact.constants) {
-    object["constants"].push_back({{"id", constant.id},
-                                   {"name", constant.name},
-                                   {"type", ConstantTypeName(constant.type)},
-                                   {"value", constant.value}});
+    object["constants"].push_back(
+        {{"id", constant.id},
+         {"name", constant.name},
+         {"type", ConstantTypeName(constant.type)},
+         {"value", ConstantJson(constant.type, constant.value)}});
   }
   object["statistics"] = json::array();
   for (const Statistic& statistic : artifact.statistics) {

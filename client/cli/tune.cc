@@ -184,6 +184,9 @@ int RunTune(Output& output, const TuneWords& words,
     return CallFailed(output, status);
   }
   auto device = pipeline::Device::Open(*spec);
+  if (absl::IsNotFound(device.status())) {
+    return BadInput(output, device.status());
+  }
   if (!device.ok()) {
     return CallFailed(output, device.status());
   }
@@ -297,7 +300,9 @@ void AddTuneCommand(CLI::App& app, int& exit_code) {
       "The\n"
       "daemon remembers it for the device; `kiln request --tuned` uses it. "
       "Sizes\n"
-      "over the device's limits are named and not measured.\n"
+      "over the device's limits are named and not measured; one of --size is "
+      "an "
+      "error.\n"
       "Examples:\n"
       "  kiln tune blur.program.toml --target gpu:0\n"
       "  kiln tune blur.program.toml --size WIDTH=32,64 --size HEIGHT=1,2,4 "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/cli/variant_json.h"
 
+#include <cmath>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -56,6 +57,19 @@ json AskedJson(const Asked& asked, std::string_view state) {
 
 }  // namespace
 
+json ConstantJson(ConstantType type, uint64_t value) {
+  if (!IsConstantType(static_cast<uint8_t>(type))) {
+    return value;
+  }
+  // Readers keep numbers as doubles: what those cannot hold stays text.
+  const std::string text = FormatConstant(type, value);
+  const json number = json::parse(text, nullptr, false);
+  const bool exact = !number.is_discarded() &&
+                     (!number.is_number_integer() ||
+                      std::fabs(number.get<double>()) <= 9007199254740992.0);
+  return exact ? number : json(text);
+}
+
 json VariantJson(const v1::Variant& variant) {
   json object = {{"key", absl::BytesToHexString(variant.key_id())},
                  {"target", absl::BytesToHexString(variant.target())},
@@ -70,7 +84,8 @@ json VariantJson(const v1::Variant& variant) {
                  {"proof", ProofWord(variant.proof())}};
   object["overrides"] = json::object();
   for (const v1::OverrideValue& entry : variant.overrides()) {
-    object["overrides"][entry.name()] = entry.value();
+    object["overrides"][entry.name()] =
+        ConstantJson(static_cast<ConstantType>(entry.type()), entry.value());
   }
   auto set = [&object](const char* name, bool present, uint32_t value) {
     if (present) {
@@ -115,14 +130,20 @@ json CompletionJson(const Asked& asked, const v1::Completion& completion) {
 
 std::string CompletionText(const Asked& asked,
                            const v1::Completion& completion) {
-  const std::string start =
-      fmt::format("{:<8} {} {}", StateWord(completion.state()),
-                  asked.key.ShortHex(), asked.label);
   if (completion.state() == v1::STATE_READY) {
-    return fmt::format("{}: {}, {}", start, OriginWord(completion.origin()),
-                       VariantText(completion.variant()));
+    const v1::Variant& variant = completion.variant();
+    const std::string key = absl::BytesToHexString(variant.key_id());
+    return fmt::format("{:<8} {} {}: {}, {}{}", StateWord(completion.state()),
+                       key.substr(0, asked.key.ShortHex().size()),
+                       variant.label(), OriginWord(completion.origin()),
+                       VariantText(variant),
+                       key == asked.key.Hex()
+                           ? ""
+                           : "; no code reads the other overrides asked for");
   }
-  return fmt::format("{}: {}", start, completion.failure().message());
+  return fmt::format("{:<8} {} {}: {}", StateWord(completion.state()),
+                     asked.key.ShortHex(), asked.label,
+                     completion.failure().message());
 }
 
 json PendingJson(const Asked& asked) {

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "proto/constant.h"
 #include "proto/digest.h"
 
 namespace kiln::v1 {
@@ -16,6 +17,10 @@ class Variant;
 }  // namespace kiln::v1
 
 namespace kiln::cli {
+
+// A value as JSON writes it: true, -3, 1.5; text for 64-bit integers that a
+// double does not hold. `type` 0, of an older kilnd: its bits.
+nlohmann::json ConstantJson(ConstantType type, uint64_t value);
 
 // key, target, program, label, kind, backdrop, blend, features, overrides,
 // compile_ms, blob_bytes, proof; registers, waves, instructions, spills and

@@ -109,7 +109,7 @@ absl::Status JobRunner::RunFrontEnd(LoadedProgram& loaded,
     code.push_back({module.id.stage, module.spirv});
   }
   absl::StatusOr<std::vector<std::string>> unused =
-      FindUnusedOverrides(loaded.program, code);
+      CheckOverrides(loaded.program, code);
   if (!unused.ok()) {
     result->set_front_end_failed(true);
     return unused.status();
@@ -157,9 +157,6 @@ absl::Status JobRunner::Compile(const worker::v1::Job& job,
                         pipeline::CompilePipeline(*device_, input));
   artifact.target = device_->identity().Id();
   artifact.key = key;
-  KILN_ASSIGN_OR_RETURN(
-      artifact.constants,
-      pipeline::ResolveConstants(KeyConstants(loaded.program, key), code));
   artifact.compile_us = compiled.compile_us;
   artifact.blob = std::move(compiled.blob);
 

@@ -21,8 +21,9 @@ namespace kiln::daemon {
 
 // Returns: the names, sorted, of overrides that no code of any stage reads
 // (KNOWN_FAULTS 34). Errors: InvalidArgument naming an override that no stage
-// declares.
-absl::StatusOr<std::vector<std::string>> FindUnusedOverrides(
+// declares, that has another type or default there, or whose constant another
+// part of a key sets too.
+absl::StatusOr<std::vector<std::string>> CheckOverrides(
     const Program& program, std::span<const pipeline::StageCode> code);
 
 // Errors: InvalidArgument naming the constant, its value and the limit.

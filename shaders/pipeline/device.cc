@@ -154,8 +154,11 @@ absl::Status ChoosePhysical(const TargetSpec& spec, DeviceHandles& handles) {
     names.push_back(ToValidUtf8(properties.deviceName));
   }
   return absl::NotFoundError(
-      fmt::format("no device for target {}; of its kind there are {}: {}",
-                  spec.ToString(), names.size(), fmt::join(names, ", ")));
+      names.empty()
+          ? fmt::format("no device for target {}; of its kind there is none",
+                        spec.ToString())
+          : fmt::format("no device for target {}; of its kind there are {}: {}",
+                        spec.ToString(), names.size(), fmt::join(names, ", ")));
 }
 
 std::vector<std::string> ExtensionsOf(VkPhysicalDevice physical) {

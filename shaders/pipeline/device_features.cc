@@ -22,8 +22,8 @@ struct Feature {
   }
 
 // robustBufferAccess is left out on purpose: it costs speed, and games that
-// want it are another target. The types of half precision are in: a program may
-// use them where the device has them.
+// want it are another target. The scalar types of every width are in: a
+// program may use them, and constants of them, where the device has them.
 const Feature kFeatures[] = {
     KILN_FEATURE(true, v13, dynamicRendering),
     KILN_FEATURE(true, v13, pipelineCreationCacheControl),
@@ -41,7 +41,9 @@ const Feature kFeatures[] = {
     KILN_FEATURE(false, core.features, sampleRateShading),
     KILN_FEATURE(false, core.features, samplerAnisotropy),
     KILN_FEATURE(false, core.features, shaderClipDistance),
+    KILN_FEATURE(false, core.features, shaderFloat64),
     KILN_FEATURE(false, core.features, shaderInt16),
+    KILN_FEATURE(false, core.features, shaderInt64),
     KILN_FEATURE(false, core.features, shaderSampledImageArrayDynamicIndexing),
     KILN_FEATURE(false, core.features, shaderStorageBufferArrayDynamicIndexing),
     KILN_FEATURE(false, core.features, shaderStorageImageArrayDynamicIndexing),
@@ -53,6 +55,7 @@ const Feature kFeatures[] = {
     KILN_FEATURE(false, v12, runtimeDescriptorArray),
     KILN_FEATURE(false, v12, scalarBlockLayout),
     KILN_FEATURE(false, v12, shaderFloat16),
+    KILN_FEATURE(false, v12, shaderInt8),
     KILN_FEATURE(false, v12, shaderSampledImageArrayNonUniformIndexing),
     KILN_FEATURE(false, v12, shaderStorageBufferArrayNonUniformIndexing),
     KILN_FEATURE(false, executables, pipelineExecutableInfo),

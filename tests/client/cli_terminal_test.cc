@@ -106,7 +106,7 @@ TEST_F(CliTerminalTest, CtrlCLeavesWarmCleanlyAndTheDaemonServing) {
   const TerminalResult result = RunOnTerminal(
       {"warm", KILN_SOURCE_DIR "/shaders/scene/scene.program.toml", "--all-of",
        "Detail,Height,ProbeVolume,Reflections,SunShadows,Water"},
-      "xterm", "/192");
+      "xterm", "/132");
   EXPECT_EQ(result.exit_code, 130) << result.text;
   EXPECT_THAT(result.text, HasSubstr("unfinished"));
   EXPECT_EQ(Run({"status"}).exit_code, 0);

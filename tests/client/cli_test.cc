@@ -140,7 +140,39 @@ TEST_F(CliTest, OverridesArePartOfTheKey) {
   arguments.insert(arguments.end(), {"--override", "GAIN=0.5"});
   const auto objects = RunJson(arguments, 0);
   ASSERT_EQ(objects.size(), 1u);
-  EXPECT_EQ(objects[0]["overrides"]["GAIN"], 0x3F000000);
+  EXPECT_EQ(objects[0]["overrides"]["GAIN"], 0.5);
+}
+
+// The printed key is the one the store has, also where an override that no
+// code reads was left out of it.
+TEST_F(CliTest, VariantIsShownAsItIsStored) {
+  ASSERT_OK(daemon_.Start());
+  const auto file = folder_ / "unread.program.toml";
+  std::ofstream(file) << R"(format = 1
+name = "unread"
+sources = ["unread.comp"]
+[stages]
+compute = "unread.comp"
+[[override]]
+name = "NEVER_READ"
+type = "int"
+default = -7
+)";
+  std::ofstream(folder_ / "unread.comp") << R"(#version 460
+layout(local_size_x = 1) in;
+layout(constant_id = 0) const int NEVER_READ = -7;
+void main() {}
+)";
+  const auto result =
+      Run({"request", file.string(), "--kind", "compute", "--features", "none",
+           "--override", "NEVER_READ=9", "--wait"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const std::string out = ::testing::PrintToString(result.out);
+  const auto listed = RunJson({"list"}, 0);
+  ASSERT_FALSE(listed.empty());
+  EXPECT_THAT(out,
+              HasSubstr(listed[0]["key"].get<std::string>().substr(0, 12)));
+  EXPECT_THAT(out, HasSubstr("no code reads"));
 }
 
 TEST_F(CliTest, TargetThatCannotBeOpenedExitsWithOne) {

@@ -9,6 +9,8 @@
 #include <memory>
 #include <string>
 
+#include "proto/limits.h"
+
 namespace kiln::testing {
 
 struct FakeBehaviour {
@@ -22,9 +24,10 @@ struct FakeBehaviour {
   };
 
   // Handshake.
-  uint32_t protocol_version = 1;  // what it says it speaks
-  bool refuses = false;           // with FAILED_PRECONDITION
-  bool answers = true;            // false: waits until the caller gives up
+  uint32_t protocol_version =
+      limits::kProtocolVersion;  // what it says it speaks
+  bool refuses = false;          // with FAILED_PRECONDITION
+  bool answers = true;           // false: waits until the caller gives up
 
   // RegisterProgram.
   bool refuses_programs = false;

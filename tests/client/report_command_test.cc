@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -187,6 +188,26 @@ TEST_F(ReportCommandTest, BadInputExitsWithTwoAndNoDaemonWithThree) {
   EXPECT_THAT(result.err, HasSubstr("is not a folder"));
   EXPECT_EQ(Run({"report", "no.program.toml"}).exit_code, 2);
   EXPECT_EQ(Run(Arguments({})).exit_code, 3);
+}
+
+// What a variant is for: in every kind of the scene a realistic one (not the
+// empty one) has half the registers or twice the waves of its whole shader.
+TEST_F(ReportCommandTest, SceneManifestGainsInEveryKindAndBackdrop) {
+  ASSERT_OK(daemon_.Start());
+  const std::string scene = KILN_SOURCE_DIR "/shaders/scene/";
+  std::set<std::string> gained;
+  for (const nlohmann::json& object :
+       RunJson({"report", scene + "scene.program.toml", "--target",
+                "radv:vangogh", "--manifest", scene + "scene.manifest"},
+               0)) {
+    if (object.contains("marks") && !object["marks"].empty() &&
+        object["features"] != 0) {
+      gained.insert(object["kind"].get<std::string>() + "/" +
+                    object["backdrop"].get<std::string>());
+    }
+  }
+  EXPECT_THAT(gained, ElementsAre("blended/none", "blended/sky", "depth/none",
+                                  "opaque/none", "opaque/sky"));
 }
 
 TEST_F(ReportCommandTest, HelpHasExamples) {

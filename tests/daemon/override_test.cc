@@ -3,6 +3,8 @@
 // Named overrides through the daemon: constants found by name, values no code
 // reads, values a driver would crash on (KNOWN_FAULTS 15, 34).
 
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -59,6 +61,12 @@ Program ProgramWithOverrides() {
   return program;
 }
 
+testing::DaemonProcessOptions Validating() {
+  testing::DaemonProcessOptions options;
+  options.arguments = {"--validate"};
+  return options;
+}
+
 class OverrideTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -83,9 +91,68 @@ class OverrideTest : public ::testing::Test {
     return completion.value_or(v1::Completion());
   }
 
-  DaemonProcess daemon_;
+  void TearDown() override {
+    EXPECT_EQ(daemon_.CounterValue("validation_messages"), 0u);
+  }
+
+  DaemonProcess daemon_{Validating()};
   std::unique_ptr<StreamClient> client_;
 };
+
+TEST_F(OverrideTest, EveryScalarTypeReachesTheDriverWithItsWidth) {
+  Program program = SmallProgram(R"(#version 460
+#extension GL_EXT_shader_explicit_arithmetic_types : require
+layout(constant_id = 2) const uint Features = 3u;
+layout(constant_id = 10) const bool B = false;
+layout(constant_id = 11) const int8_t I8 = int8_t(1);
+layout(constant_id = 12) const uint8_t U8 = uint8_t(1);
+layout(constant_id = 13) const int16_t I16 = int16_t(1);
+layout(constant_id = 14) const uint16_t U16 = uint16_t(1);
+layout(constant_id = 15) const int I32 = 1;
+layout(constant_id = 16) const uint U32 = 1u;
+layout(constant_id = 17) const int64_t I64 = 1l;
+layout(constant_id = 18) const uint64_t U64 = 1ul;
+layout(constant_id = 19) const float16_t F16 = 1.0hf;
+layout(constant_id = 20) const float F32 = 1.0;
+layout(constant_id = 21) const double F64 = 1.0lf;
+layout(location = 0) out vec4 o;
+void main() {
+  float x = gl_FragCoord.x * float(I8) + float(U8) * float(I16) + float(U16);
+  x += float(I32) * float(U32) - float(I64) + float(U64) * float(F16);
+  o = B ? vec4(x) : vec4(x * F32 + float(F64));
+}
+)");
+  const std::vector<std::pair<const char*, const char*>> values = {
+      {"bool", "true"},
+      {"int8", "-128"},
+      {"uint8", "255"},
+      {"int16", "-32768"},
+      {"uint16", "65535"},
+      {"int", "-2147483648"},
+      {"uint", "4294967295"},
+      {"int64", "-9223372036854775808"},
+      {"uint64", "18446744073709551615"},
+      {"float16", "-2.5"},
+      {"float", "0.25"},
+      {"float64", "1e300"}};
+  const char* const kNames[] = {"B",   "I8",  "U8",  "I16", "U16", "I32",
+                                "U32", "I64", "U64", "F16", "F32", "F64"};
+  std::vector<OverrideValue> asked;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const ConstantType type = *ConstantTypeFromName(values[i].first);
+    const uint64_t one =
+        type == ConstantType::kBool ? 0 : *ParseConstant(type, "1");
+    program.overrides.push_back({kNames[i], std::nullopt, type, one});
+    asked.push_back({kNames[i], *ParseConstant(type, values[i].second)});
+  }
+  const v1::Completion completion = Ask(program, asked);
+  ASSERT_EQ(completion.state(), v1::STATE_READY) << completion.DebugString();
+  EXPECT_EQ(completion.variant().overrides_size(), 12);
+  EXPECT_THAT(completion.variant().label(),
+              AllOf(HasSubstr("B=true"), HasSubstr("I8=-128"),
+                    HasSubstr("U64=18446744073709551615"),
+                    HasSubstr("F16=-2.5"), HasSubstr("F64=1e+300")));
+}
 
 TEST_F(OverrideTest, ValuesThatNoCodeReadsShareOneVariant) {
   const Program program = ProgramWithOverrides();
@@ -134,6 +201,31 @@ TEST_F(OverrideTest, OverrideThatTheSourceDoesNotDeclareIsRefusedByName) {
               HasSubstr("NUM_LIGTHS"));
 }
 
+// A key leaves the default out, so a schema that has another one than the
+// shader would silently give another value.
+TEST_F(OverrideTest, OverrideThatDiffersFromTheShaderIsRefusedForEveryKey) {
+  Program wrong_default = ProgramWithOverrides();
+  wrong_default.overrides[3].default_value = 20;
+  EXPECT_THAT(Ask(wrong_default, {}).failure().message(),
+              HasSubstr("LENGTH: its default is 20 in the schema and 16"));
+  Program wrong_type = ProgramWithOverrides();
+  wrong_type.overrides[3].type = ConstantType::kUint32;
+  EXPECT_THAT(Ask(wrong_type, {}).failure().message(),
+              HasSubstr("LENGTH: its type is uint in the schema and int"));
+}
+
+TEST_F(OverrideTest, OverrideByNameThatAKindAlsoSetsIsRefusedNamingBoth) {
+  Program program = ProgramWithOverrides();
+  program.kinds[0].value.constants = {{13, 8, ConstantType::kInt32}};
+  EXPECT_THAT(Ask(program, {{"LENGTH", 8}}).failure().message(),
+              AllOf(HasSubstr("LENGTH"), HasSubstr("kind opaque")));
+  Program twice = ProgramWithOverrides();
+  twice.overrides.push_back(
+      {"Features", std::nullopt, ConstantType::kUint32, 3});
+  EXPECT_THAT(Ask(twice, {}).failure().message(),
+              AllOf(HasSubstr("Features"), HasSubstr("the features")));
+}
+
 TEST_F(OverrideTest, ArrayLengthThatWouldKillTheDriverIsRefusedBeforeIt) {
   const Program program = ProgramWithOverrides();
   for (const uint64_t length : {uint64_t{0}, uint64_t{0xffffffff},
@@ -146,6 +238,42 @@ TEST_F(OverrideTest, ArrayLengthThatWouldKillTheDriverIsRefusedBeforeIt) {
   }
   EXPECT_EQ(daemon_.CounterValue("workers_crashed"), 0u);
   EXPECT_EQ(Ask(program, {{"LENGTH", 32}}).state(), v1::STATE_READY);
+}
+
+// Feature masks past 32 bits: bit 33 reaches its own constant and code, and is
+// neither bit 1 nor nothing.
+TEST_F(OverrideTest, FeaturesPastThirtyTwoBitsSelectTheirOwnCode) {
+  Program program = SmallProgram(R"(#version 460
+layout(constant_id = 2) const uint Features = 3u;
+layout(constant_id = 3) const uint FeaturesHigh = 2u;
+layout(location = 0) out vec4 o;
+void main() {
+  o = vec4(0.0);
+  if ((Features & 2u) != 0u) o += gl_FragCoord;
+  if ((FeaturesHigh & 2u) != 0u) o += sin(cos(tan(sqrt(gl_FragCoord))));
+}
+)");
+  program.features_constant_ids = {2, 3};
+  program.features.push_back({33, "High", FeatureOwner::kFrame});
+  ASSERT_OK_AND_ASSIGN(const Digest id,
+                       daemon_.Connect()->RegisterProgram(program));
+  std::map<std::string, uint32_t> instructions;
+  for (const FeatureMask mask :
+       {FeatureMask{0}, FeatureMask{2}, FeatureMask{1} << 33}) {
+    v1::VariantRequest request = MakeRequest(id, "opaque", 0);
+    request.set_features(mask);
+    ASSERT_OK_AND_ASSIGN(const v1::Completion completion,
+                         client_->AskOne(request));
+    ASSERT_EQ(completion.state(), v1::STATE_READY) << completion.DebugString();
+    EXPECT_EQ(completion.variant().features(), mask);
+    instructions[completion.variant().label()] =
+        completion.variant().instructions();
+  }
+  EXPECT_EQ(instructions.size(), 3u);
+  EXPECT_GT(instructions["small opaque/none/alpha High"],
+            instructions["small opaque/none/alpha Noisy"]);
+  EXPECT_GT(instructions["small opaque/none/alpha Noisy"],
+            instructions["small opaque/none/alpha none"]);
 }
 
 TEST_F(OverrideTest, ClientGetsTheVariantThatServesItsKey) {

@@ -111,6 +111,15 @@ TEST(ProgramTest, EveryBrokenInvariantIsRefusedByTheNameOfItsField) {
        [](Program& p) {
          p.overrides = {{"A", 9, static_cast<ConstantType>(99), 0}};
        }},
+      {"overrides",
+       [](Program& p) {
+         p.kinds[0].value.constants = {{5, 1}};
+         p.overrides = {{"A", 5, ConstantType::kUint32, 0}};
+       }},
+      {"features",
+       [](Program& p) {
+         p.blends[1].constants = {{2, 1}};
+       }},
       {"workgroup_size", [](Program& p) { p.workgroup_size = {"A"}; }},
       {"derivation", [](Program& p) { p.derivation = "no.comp"; }},
       {"stages", [](Program& p) { p.stages[0].stage = Stage::kCompute; }},
