@@ -214,13 +214,7 @@ absl::Status RpcClient::PutTuning(const Digest& target, const Digest& program,
   v1::PutTuningRequest request;
   request.set_target(std::string(target.raw()));
   request.set_program_id(std::string(program.raw()));
-  for (const OverrideValue& entry : tuning.overrides) {
-    v1::OverrideValue* out = request.mutable_tuning()->add_overrides();
-    out->set_name(entry.name);
-    out->set_value(entry.value);
-  }
-  request.mutable_tuning()->set_median_ns(tuning.median_ns);
-  request.mutable_tuning()->set_candidates(tuning.candidates);
+  wire::TuningToWire(tuning, request.mutable_tuning());
   v1::PutTuningResponse response;
   Impl::Call call(*impl_, impl_->options.timeout);
   return call.Result(
@@ -236,13 +230,7 @@ absl::StatusOr<Tuning> RpcClient::GetTuning(const Digest& target,
   Impl::Call call(*impl_, impl_->options.timeout);
   KILN_RETURN_IF_ERROR(
       call.Result(impl_->stub->GetTuning(call.context(), request, &response)));
-  Tuning tuning;
-  for (const v1::OverrideValue& entry : response.tuning().overrides()) {
-    tuning.overrides.push_back({entry.name(), entry.value()});
-  }
-  tuning.median_ns = response.tuning().median_ns();
-  tuning.candidates = response.tuning().candidates();
-  return tuning;
+  return wire::TuningFromWire(response.tuning());
 }
 
 absl::StatusOr<Delivery> RpcClient::GetArtifact(std::string_view key,

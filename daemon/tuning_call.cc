@@ -9,9 +9,9 @@
 #include "daemon/program_registry.h"
 #include "kiln/v1/kiln.pb.h"
 #include "proto/artifact.h"
-#include "proto/limits.h"
 #include "proto/status_macros.h"
 #include "proto/variant_key.h"
+#include "proto/wire.h"
 #include "storage/variant_store.h"
 
 namespace kiln::daemon {
@@ -41,14 +41,10 @@ absl::Status RememberTuning(ServiceContext& context,
   VariantKey key;
   key.program = id;
   key.kind = schema.kinds.front().value.name;
-  Tuning tuning;
-  for (const v1::OverrideValue& entry : request.tuning().overrides()) {
-    key.overrides.push_back({entry.name(), entry.value()});
-  }
+  Tuning tuning = wire::TuningFromWire(request.tuning());
+  key.overrides = std::move(tuning.overrides);
   KILN_ASSIGN_OR_RETURN(key, NormaliseKey(schema, std::move(key)));
   tuning.overrides = std::move(key.overrides);
-  tuning.median_ns = request.tuning().median_ns();
-  tuning.candidates = request.tuning().candidates();
   KILN_RETURN_IF_ERROR(context.store.PutTuning(target, id, tuning));
   spdlog::info("tuning program={} target={} median_ns={}", schema.name,
                target.ShortHex(), tuning.median_ns);
@@ -69,14 +65,7 @@ absl::Status FindTuning(ServiceContext& context,
         fmt::format("program {} was not tuned for target {}", id.ShortHex(),
                     target.ShortHex()));
   }
-  v1::Tuning* out = response->mutable_tuning();
-  for (const OverrideValue& entry : tuning->overrides) {
-    v1::OverrideValue* value = out->add_overrides();
-    value->set_name(entry.name);
-    value->set_value(entry.value);
-  }
-  out->set_median_ns(tuning->median_ns);
-  out->set_candidates(tuning->candidates);
+  wire::TuningToWire(*tuning, response->mutable_tuning());
   return absl::OkStatus();
 }
 

@@ -47,12 +47,22 @@ static_assert(static_cast<int>(v1::PROOF_REFUSED) ==
               static_cast<int>(Proof::kRefused));
 
 template <typename Message>
-void OverridesToWire(const VariantKey& key, Message* message) {
-  for (const OverrideValue& entry : key.overrides) {
+void OverridesToWire(const std::vector<OverrideValue>& overrides,
+                     Message* message) {
+  for (const OverrideValue& entry : overrides) {
     v1::OverrideValue* out = message->add_overrides();
     out->set_name(ToValidUtf8(entry.name));
     out->set_value(entry.value);
   }
+}
+
+template <typename Message>
+std::vector<OverrideValue> OverridesFromWire(const Message& message) {
+  std::vector<OverrideValue> overrides;
+  for (const v1::OverrideValue& entry : message.overrides()) {
+    overrides.push_back({entry.name(), entry.value()});
+  }
+  return overrides;
 }
 
 // The fields that a request and a stored variant name alike.
@@ -74,9 +84,7 @@ absl::StatusOr<VariantKey> ReadKey(const Message& message) {
     return absl::InvalidArgumentError(
         fmt::format("overrides has over {} entries", limits::kOverrides));
   }
-  for (const v1::OverrideValue& entry : message.overrides()) {
-    key.overrides.push_back({entry.name(), entry.value()});
-  }
+  key.overrides = OverridesFromWire(message);
   return key;
 }
 
@@ -110,7 +118,7 @@ void KeyToWire(const VariantKey& key, v1::VariantRequest* request) {
   request->set_backdrop(ToValidUtf8(key.backdrop));
   request->set_blend(ToValidUtf8(key.blend));
   request->set_features(key.features);
-  OverridesToWire(key, request);
+  OverridesToWire(key.overrides, request);
 }
 
 void VariantToWire(const Artifact& artifact, std::string_view label,
@@ -124,7 +132,7 @@ void VariantToWire(const Artifact& artifact, std::string_view label,
   variant->set_backdrop(ToValidUtf8(key.backdrop));
   variant->set_blend(ToValidUtf8(key.blend));
   variant->set_features(key.features);
-  OverridesToWire(key, variant);
+  OverridesToWire(key.overrides, variant);
   for (v1::OverrideValue& entry : *variant->mutable_overrides()) {
     for (const Constant& constant : artifact.constants) {
       if (constant.name == entry.name()) {
@@ -146,6 +154,17 @@ void VariantToWire(const Artifact& artifact, std::string_view label,
   set(artifact.cost.instructions, &v1::Variant::set_instructions);
   set(artifact.cost.spills, &v1::Variant::set_spills);
   set(artifact.cost.code_bytes, &v1::Variant::set_code_bytes);
+}
+
+Tuning TuningFromWire(const v1::Tuning& message) {
+  return {OverridesFromWire(message), message.median_ns(),
+          message.candidates()};
+}
+
+void TuningToWire(const Tuning& tuning, v1::Tuning* message) {
+  OverridesToWire(tuning.overrides, message);
+  message->set_median_ns(tuning.median_ns);
+  message->set_candidates(tuning.candidates);
 }
 
 void TargetToWire(std::string_view spec, const TargetIdentity& identity,

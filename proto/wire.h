@@ -17,6 +17,7 @@ class Status;
 namespace kiln::v1 {
 class Completion;
 class Target;
+class Tuning;
 class Variant;
 class VariantRequest;
 }  // namespace kiln::v1
@@ -37,6 +38,10 @@ void KeyToWire(const VariantKey& key, v1::VariantRequest* request);
 // `blob_bytes` is given.
 void VariantToWire(const Artifact& artifact, std::string_view label,
                    uint64_t blob_bytes, v1::Variant* variant);
+
+// Neither checks that a program has the overrides named.
+Tuning TuningFromWire(const v1::Tuning& message);
+void TuningToWire(const Tuning& tuning, v1::Tuning* message);
 
 void TargetToWire(std::string_view spec, const TargetIdentity& identity,
                   v1::Target* target);
