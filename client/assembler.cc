@@ -65,6 +65,15 @@ absl::Status ArtifactAssembler::AddHeader(
                                  module.digest(), module.bytes(),
                                  limits::kModuleBytes));
     parts_.back().stage = *stage;
+    if (!module.interface().empty()) {
+      auto interface = DecodeInterface(AsBytes(module.interface()));
+      if (!interface.ok()) {
+        return Bad(fmt::format("module {}: {}", module.stage(),
+                               std::string(interface.status().message())));
+      }
+      parts_.back().interface =
+          std::make_shared<const ModuleInterface>(*std::move(interface));
+    }
   }
   return absl::OkStatus();
 }
@@ -157,7 +166,8 @@ absl::StatusOr<Delivery> ArtifactAssembler::Finish() {
   for (size_t i = 1; i < parts_.size(); ++i) {
     delivery.modules.push_back({parts_[i].stage, parts_[i].digest,
                                 std::make_shared<const std::vector<uint32_t>>(
-                                    std::move(parts_[i].words))});
+                                    std::move(parts_[i].words)),
+                                std::move(parts_[i].interface)});
   }
   return delivery;
 }

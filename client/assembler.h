@@ -7,6 +7,7 @@
 // blindly (KNOWN_FAULTS 5). Internal; engines use client.h.
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,8 @@ class ArtifactAssembler {
     size_t bytes = 0;
     size_t filled = 0;
     std::vector<uint32_t> words;
-    Stage stage = Stage::kVertex;  // modules only
+    Stage stage = Stage::kVertex;  // modules only, as is the next
+    std::shared_ptr<const ModuleInterface> interface {};
 
     ByteView view() const;
   };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/blocking.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -71,6 +72,23 @@ absl::Status BlockingSession::Send(std::span<const VariantKey> keys) {
       bytes += request->ByteSizeLong();
       keys = keys.subspan(1);
     }
+    KILN_RETURN_IF_ERROR(SendMessage(std::move(message)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BlockingSession::SendShaders(std::span<const Digest> programs) {
+  while (!programs.empty()) {
+    v1::ClientMessage message;
+    v1::ClientMessage::Batch* batch = message.mutable_batch();
+    const size_t count =
+        std::min<size_t>(programs.size(), limits::kRequestsPerBatch);
+    for (const Digest& program : programs.first(count)) {
+      v1::ShaderRequest* request = batch->add_shaders();
+      request->set_request_id(next_request_id_++);
+      request->set_program_id(std::string(program.raw()));
+    }
+    programs = programs.subspan(count);
     KILN_RETURN_IF_ERROR(SendMessage(std::move(message)));
   }
   return absl::OkStatus();

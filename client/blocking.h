@@ -37,13 +37,20 @@ class BlockingSession {
 
   const Session& session() const { return session_; }
 
-  // Sends requests for `keys`, of registered programs; the request id of a key
-  // is its index in all keys sent so far.
+  // Sends requests for `keys`, of registered programs; the request id of each
+  // is its index in all that was sent so far, keys and shaders.
   // Errors: Unavailable or DeadlineExceeded. Blocks: until the daemon has read
   // them.
   absl::Status Send(std::span<const VariantKey> keys);
 
-  // Returns: the next completion, or nothing at `deadline`.
+  // The same for the front ends of registered programs alone.
+  absl::Status SendShaders(std::span<const Digest> programs);
+
+  // The id that the next request will have.
+  uint64_t next_request_id() const { return next_request_id_; }
+
+  // Returns: the next completion, or nothing at `deadline`. Of a living program
+  // there may be later ones with the same request id.
   // Errors: Unavailable when the daemon goes away.
   absl::StatusOr<std::optional<v1::Completion>> Next(SteadyTime deadline);
 

@@ -25,11 +25,14 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/shader_handle.h"
 #include "client/variant.h"
 #include "proto/digest.h"
 #include "proto/program.h"
@@ -37,6 +40,9 @@
 #include "proto/variant_key.h"
 
 namespace kiln::client {
+
+class ShaderLibrary;
+struct ShaderSource;
 
 struct ClientOptions {
   // The daemon's socket; empty: DefaultSocketPath().
@@ -62,13 +68,27 @@ enum class VariantState : uint8_t {
   kUnknown = 0,  // never requested
   kPending = 1,  // asked for, or waiting for a daemon to ask
   kReady = 2,
-  kFailed = 3,  // stays on the whole shader for the life of this client
+  // Stays on the whole shader for the life of this client; of a living program,
+  // until a source changes.
+  kFailed = 3,
 };
 
 struct VariantStatus {
   VariantState state = VariantState::kUnknown;
-  std::string message;      // kFailed: one line that names the thing
-  std::string diagnostics;  // kFailed: compiler output, may be empty
+  // kFailed: one line that names the thing. kReady: why what was saved since
+  // does not compile; the variant of before stays. Else empty.
+  std::string message;
+  std::string diagnostics;  // with `message`: compiler output, may be empty
+  // How often the key became ready: once, and again with each save that
+  // changed it. A pipeline made for another generation is to be made again.
+  uint32_t generation = 0;
+};
+
+struct ShaderStatus {
+  VariantState state = VariantState::kUnknown;
+  std::string message;  // as in VariantStatus
+  // Compiler output: errors, or the warnings of a shader that compiles.
+  std::string diagnostics;
 };
 
 enum class ConnectionState : uint8_t {
@@ -95,10 +115,17 @@ struct Connection {
 // Something that became true with the `Poll` that returned it; once each.
 struct Event {
   enum class Kind : uint8_t {
-    kVariantReady = 1,    // `Resolve(id)` now has it
-    kVariantFailed = 2,   // message, diagnostics
+    // `Resolve(id)` now has it; for a living program also each later version.
+    kVariantReady = 1,
+    kVariantFailed = 2,   // message, diagnostics; what was ready stays so
     kProgramRefused = 3,  // `id` is the program's; its keys fail, too
     kConnection = 4,      // `connection()` changed; message is the reason
+    // What failed after it had been ready is right again, and as it was.
+    kRecovered = 5,
+    kShaderReady = 6,      // `id` is the program's; the library has it
+    kShaderFailed = 7,     // as kVariantFailed
+    kSurfaceAccepted = 8,  // `id` is the program's, label the surface's
+    kSurfaceRejected = 9,  // message, diagnostics
   };
 
   Kind kind = Kind::kConnection;
@@ -107,6 +134,7 @@ struct Event {
   std::string message;
   std::string diagnostics;
   ConnectionState connection = ConnectionState::kConnecting;  // kConnection
+  uint32_t surface_index = 0;  // kSurfaceAccepted: 1 to 255
 };
 
 // What a driver said when it was given a delivered blob. Values as on the wire.
@@ -147,6 +175,51 @@ class Client {
   // Errors: InvalidArgument naming the unknown kind, backdrop, blend, bit or
   // override, NotFound for a program that is not registered here.
   absl::StatusOr<Digest> Request(const VariantKey& key);
+
+  // Compiles a shader alone, without a pipeline: by its text, or by a path in
+  // kilnd's search roots; then it is compiled again whenever its sources
+  // change. Idempotent.
+  // Returns: the name's handle in `library()`, which resolves once a `Poll` has
+  // brought the module; each later one bumps its generation. The client owns
+  // the module until `Release`.
+  // Errors: InvalidArgument naming the field.
+  absl::StatusOr<ShaderHandle> Compile(const ShaderSource& source);
+  absl::StatusOr<std::vector<ShaderHandle>> Compile(
+      std::span<const ShaderSource> sources);
+
+  ShaderStatus StateOf(ShaderHandle shader) const;
+
+  // Forgets a shader: `StateOf` no longer knows it, no event follows, and its
+  // module ends with `library().EndFrame()` unless somebody else owns it. To
+  // have it back, `Compile` it again and use the handle which that returns.
+  // kilnd is not told: on this connection it goes on to compile the shader when
+  // its sources change, and the answers are ignored.
+  void Release(ShaderHandle shader);
+
+  // Every compiled shader. Call its EndFrame between frames.
+  ShaderLibrary& library();
+
+  // Adds user code to a program that takes surface shaders; `name` is what
+  // diagnostics call it. The verdict is an event: kSurfaceAccepted with the
+  // index that draws use, or kSurfaceRejected. Every variant of the program is
+  // then compiled again with it. Sent again to each new daemon. While the
+  // program does not compile there is no verdict: asked again every few
+  // seconds. The same name again replaces the text, with an event of its own;
+  // a running daemon keeps the earlier text too, until `kiln surface remove`
+  // frees its index.
+  // Errors: NotFound for a program that is not registered here;
+  // FailedPrecondition for one that takes none; InvalidArgument over the limit.
+  absl::Status RegisterSurface(const Digest& program, std::string_view name,
+                               std::string_view source);
+
+  // True while a variant, shader or surface that was asked for has had no
+  // answer, or one that no `Poll` has published.
+  bool HasPending() const;
+
+  // Polls until nothing is pending. For loading screens and tools.
+  // Returns: false if something still was at the timeout. Appends to `events`,
+  // which may be null. Blocks: for compiles.
+  bool Flush(std::chrono::milliseconds timeout, std::vector<Event>* events);
 
   // Publishes what has arrived since the last call: `Resolve`, `StateOf` and
   // the events agree from here on. Call once per frame, between frames. With

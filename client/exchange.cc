@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/exchange.h"
 
+#include "absl/container/flat_hash_set.h"
+#include "absl/time/time.h"
 #include "proto/text.h"
 
 namespace kiln::client {
@@ -8,6 +10,13 @@ namespace {
 
 // Feedback is statistics: losing some is better than growing without a daemon.
 constexpr size_t kFeedbackReports = 4096;
+
+// Whether an event answers a Request or a Compile.
+bool IsAnswer(Event::Kind kind) {
+  return kind == Event::Kind::kVariantReady ||
+         kind == Event::Kind::kVariantFailed ||
+         kind == Event::Kind::kRecovered || kind == Event::Kind::kShaderReady;
+}
 
 }  // namespace
 
@@ -38,16 +47,105 @@ void Exchange::AddKey(const std::shared_ptr<const KnownProgram>& program,
   std::string label = KeyLabel(program->program, key);
   {
     absl::MutexLock lock(&table_mutex_);
-    if (!table_.try_emplace(id, Entry{{VariantState::kPending, "", ""}, {}})
-             .second) {
+    Entry pending;
+    pending.status.state = VariantState::kPending;
+    if (!table_.try_emplace(id, std::move(pending)).second) {
       return;  // another thread was first
     }
+    ++pending_;
   }
   {
     absl::MutexLock lock(&outbox_mutex_);
-    outbox_.keys.push_back({id, std::move(key), std::move(label)});
+    outbox_.keys.push_back(
+        {id, std::move(key), std::move(label), program->program.IsLiving()});
   }
   wakeup_.Notify();
+}
+
+ShaderHandle Exchange::AddShader(ShaderRequest request) {
+  ShaderHandle handle;
+  {
+    absl::MutexLock lock(&table_mutex_);
+    ShaderEntry& entry = shaders_[request.program];
+    if (entry.status.state != VariantState::kUnknown) {
+      return entry.handle;
+    }
+    entry.name = request.name;
+    entry.handle = library_.Get(request.name);
+    // Of a name that was released this frame: else EndFrame would end the
+    // handle before the answer is here.
+    entry.owner = library_.Own(entry.handle);
+    entry.status.state = VariantState::kPending;
+    handle = entry.handle;
+    ++pending_;
+  }
+  {
+    absl::MutexLock lock(&outbox_mutex_);
+    outbox_.shaders.push_back(std::move(request));
+  }
+  wakeup_.Notify();
+  return handle;
+}
+
+void Exchange::ReleaseShader(ShaderHandle handle) {
+  absl::flat_hash_set<Digest> programs;
+  {
+    absl::MutexLock lock(&table_mutex_);
+    absl::erase_if(shaders_, [&](auto& item) {
+      ShaderEntry& entry = item.second;
+      if (!handle || entry.handle != handle) {
+        return false;
+      }
+      Settle(entry.status.state, VariantState::kUnknown);
+      programs.insert(item.first);
+      return true;
+    });
+  }
+  if (programs.empty()) {
+    return;
+  }
+  {
+    absl::MutexLock lock(&inbox_mutex_);
+    std::erase_if(inbox_, [&](const News& item) {
+      return IsAnswer(item.event.kind) && programs.contains(item.event.id);
+    });
+  }
+  {
+    absl::MutexLock lock(&outbox_mutex_);
+    std::erase_if(outbox_.shaders, [&](const ShaderRequest& request) {
+      return programs.contains(request.program);
+    });
+    outbox_.releases.insert(outbox_.releases.end(), programs.begin(),
+                            programs.end());
+  }
+  wakeup_.Notify();
+}
+
+ShaderStatus Exchange::StateOf(ShaderHandle handle) const {
+  absl::ReaderMutexLock lock(&table_mutex_);
+  for (const auto& [program, entry] : shaders_) {
+    if (entry.handle == handle) {
+      return entry.status;
+    }
+  }
+  return {};
+}
+
+void Exchange::AddSurface(SurfaceRequest request) {
+  ++pending_;
+  {
+    absl::MutexLock lock(&outbox_mutex_);
+    outbox_.surfaces.push_back(std::move(request));
+  }
+  wakeup_.Notify();
+}
+
+void Exchange::WaitForNews(SteadyTime deadline) const {
+  absl::MutexLock lock(&inbox_mutex_);
+  auto has_news = [this] { return has_news_.load(std::memory_order_relaxed); };
+  inbox_mutex_.AwaitWithTimeout(
+      absl::Condition(&has_news),
+      absl::FromChrono(deadline - std::chrono::steady_clock::now()));
 }
 
 bool Exchange::KnowsKey(const Digest& id) const {
@@ -91,23 +189,102 @@ bool Exchange::Publish(std::vector<Event>* events) {
   }
   absl::MutexLock lock(&table_mutex_);
   for (News& item : news) {
-    Entry* entry = nullptr;
-    if (auto found = table_.find(item.event.id); found != table_.end()) {
-      entry = &found->second;
-    }
-    if (item.event.kind == Event::Kind::kVariantReady && entry != nullptr) {
-      *entry = {{VariantState::kReady, "", ""}, std::move(item.variant)};
-    } else if (item.event.kind == Event::Kind::kVariantFailed &&
-               entry != nullptr) {
-      *entry = {
-          {VariantState::kFailed, item.event.message, item.event.diagnostics},
-          nullptr};
-    }
-    if (events != nullptr) {
+    const bool is_variant = PublishVariant(item);
+    const bool is_shader = PublishShader(item);
+    pending_ -= item.settles_surfaces;
+    // What was released while its answer was on its way is no news.
+    const bool wanted = is_variant || is_shader || !IsAnswer(item.event.kind);
+    if (events != nullptr && wanted) {
       events->push_back(std::move(item.event));
     }
   }
   return !news.empty();
+}
+
+void Exchange::Settle(VariantState& state, VariantState now) {
+  if (std::exchange(state, now) == VariantState::kPending) {
+    --pending_;
+  }
+}
+
+bool Exchange::PublishVariant(const News& item) {
+  auto found = table_.find(item.event.id);
+  if (found == table_.end()) {
+    return false;
+  }
+  Entry& entry = found->second;
+  switch (item.event.kind) {
+    case Event::Kind::kVariantReady:
+      Settle(entry.status.state, VariantState::kReady);
+      ++entry.status.generation;
+      entry.status.message.clear();
+      entry.status.diagnostics.clear();
+      entry.variant = item.variant;
+      break;
+    case Event::Kind::kVariantFailed:
+      if (entry.variant == nullptr) {
+        Settle(entry.status.state, VariantState::kFailed);
+      }
+      entry.status.message = item.event.message;
+      entry.status.diagnostics = item.event.diagnostics;
+      break;
+    case Event::Kind::kRecovered:
+      entry.status.message.clear();
+      entry.status.diagnostics.clear();
+      break;
+    default:
+      break;
+  }
+  return true;
+}
+
+void Exchange::CommitShader(ShaderEntry& entry, News& item) {
+  auto owner = library_.Commit(entry.name, std::move(item.code));
+  if (owner.ok()) {
+    entry.owner = *std::move(owner);
+    return;
+  }
+  const std::string_view why(owner.status().message().data(),
+                             owner.status().message().size());
+  item.event.kind = Event::Kind::kVariantFailed;
+  item.event.label = entry.name;
+  item.event.message = entry.name + ": " + ToValidUtf8(why);
+  item.event.diagnostics.clear();
+}
+
+// A shader's events name its program, which is no key.
+bool Exchange::PublishShader(News& item) {
+  auto found = shaders_.find(item.event.id);
+  if (found == shaders_.end()) {
+    return false;
+  }
+  ShaderEntry& entry = found->second;
+  ShaderStatus& status = entry.status;
+  if (item.event.kind == Event::Kind::kShaderReady) {
+    CommitShader(entry, item);
+  }
+  switch (item.event.kind) {
+    case Event::Kind::kShaderReady:
+      Settle(status.state, VariantState::kReady);
+      status.message.clear();
+      status.diagnostics = item.event.diagnostics;
+      break;
+    case Event::Kind::kVariantFailed:
+      item.event.kind = Event::Kind::kShaderFailed;
+      if (status.state != VariantState::kReady) {
+        Settle(status.state, VariantState::kFailed);
+      }
+      status.message = item.event.message;
+      status.diagnostics = item.event.diagnostics;
+      break;
+    case Event::Kind::kRecovered:
+      status.message.clear();
+      status.diagnostics.clear();
+      break;
+    default:
+      break;
+  }
+  return true;
 }
 
 Connection Exchange::connection() const {
@@ -135,16 +312,49 @@ void Exchange::Ready(const Digest& key_id,
   Tell({std::move(event), std::move(variant)});
 }
 
-void Exchange::Failed(const Digest& key_id, std::string label,
-                      std::string message, std::string diagnostics) {
+void Exchange::Failed(const Digest& id, std::string label, std::string message,
+                      std::string diagnostics) {
   Event event;
   event.kind = Event::Kind::kVariantFailed;
-  event.id = key_id;
+  event.id = id;
   event.label = std::move(label);
   event.message = std::move(message);
   event.diagnostics = std::move(diagnostics);
   absl::MutexLock lock(&inbox_mutex_);
   Tell({std::move(event), nullptr});
+}
+
+void Exchange::Recovered(const Digest& id, std::string label) {
+  Event event;
+  event.kind = Event::Kind::kRecovered;
+  event.id = id;
+  event.label = std::move(label);
+  absl::MutexLock lock(&inbox_mutex_);
+  Tell({std::move(event), nullptr});
+}
+
+void Exchange::ShaderReady(const Digest& program, ShaderCode code,
+                           std::string warnings) {
+  Event event;
+  event.kind = Event::Kind::kShaderReady;
+  event.id = program;
+  event.diagnostics = std::move(warnings);
+  absl::MutexLock lock(&inbox_mutex_);
+  Tell({std::move(event), nullptr, std::move(code)});
+}
+
+void Exchange::SurfaceAnswered(const SurfaceRequest& request,
+                               SurfaceAnswer answer, int settles) {
+  Event event;
+  event.kind = answer.accepted ? Event::Kind::kSurfaceAccepted
+                               : Event::Kind::kSurfaceRejected;
+  event.id = request.program;
+  event.label = request.name;
+  event.surface_index = answer.index;
+  event.message = std::move(answer.message);
+  event.diagnostics = std::move(answer.diagnostics);
+  absl::MutexLock lock(&inbox_mutex_);
+  Tell({std::move(event), nullptr, {}, settles});
 }
 
 void Exchange::ProgramRefused(const KnownProgram& program,

@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "client/client.h"
+#include "client/library.h"
 #include "client/wakeup.h"
 
 namespace kiln::client {
@@ -37,6 +38,29 @@ struct KeyRequest {
   Digest id;
   VariantKey key;  // normalised
   std::string label;
+  // Its program is: the answer is for a snapshot, and later ones follow.
+  bool living = false;
+};
+
+// A program whose front end is asked for, to have its module in the library.
+struct ShaderRequest {
+  Digest program;
+  std::string name;  // in the library
+  bool living = false;
+};
+
+struct SurfaceRequest {
+  Digest program;
+  std::string name;
+  std::string source;
+};
+
+// What became of a SurfaceRequest.
+struct SurfaceAnswer {
+  bool accepted = false;
+  uint32_t index = 0;
+  std::string message;
+  std::string diagnostics;
 };
 
 struct FeedbackReport {
@@ -53,6 +77,21 @@ class Exchange {
   // Returns: false when it is known already.
   bool AddProgram(std::shared_ptr<const KnownProgram> program);
   std::shared_ptr<const KnownProgram> FindProgram(const Digest& id) const;
+
+  // Enters a shader as pending, unless it is known. Returns: its handle.
+  ShaderHandle AddShader(ShaderRequest request);
+  // Forgets the shaders of that name, and what was asked or told of them.
+  void ReleaseShader(ShaderHandle handle);
+  ShaderStatus StateOf(ShaderHandle handle) const;
+  void AddSurface(SurfaceRequest request);
+
+  ShaderLibrary& library() { return library_; }
+
+  // Keys, shaders and surfaces that wait for an answer.
+  bool has_pending() const { return pending_.load() > 0; }
+
+  // Blocks: until there is something to publish, or `deadline`.
+  void WaitForNews(SteadyTime deadline) const;
 
   // Enters a key as pending, unless it is known.
   void AddKey(const std::shared_ptr<const KnownProgram>& program,
@@ -78,13 +117,25 @@ class Exchange {
   struct Outbox {
     std::vector<std::shared_ptr<const KnownProgram>> programs;
     std::vector<KeyRequest> keys;  // of these programs or earlier ones
+    std::vector<Digest> releases;  // programs of shaders; before `shaders`
+    std::vector<ShaderRequest> shaders;
+    std::vector<SurfaceRequest> surfaces;
     std::vector<FeedbackReport> feedback;
   };
 
   Outbox TakeOutbox();
   void Ready(const Digest& key_id, std::shared_ptr<const ReadyVariant> variant);
-  void Failed(const Digest& key_id, std::string label, std::string message,
+  // Of a key or, by its program's id, a shader. If there is a variant or a
+  // module already, that stays.
+  void Failed(const Digest& id, std::string label, std::string message,
               std::string diagnostics);
+  // What failed last compiles again, to what there is already.
+  void Recovered(const Digest& id, std::string label);
+  void ShaderReady(const Digest& program, ShaderCode code,
+                   std::string warnings);
+  // `settles`: how many AddSurface calls were pending until now.
+  void SurfaceAnswered(const SurfaceRequest& request, SurfaceAnswer answer,
+                       int settles);
   void ProgramRefused(const KnownProgram& program, std::string message);
 
   // Tells the engine if state or reason differ from the last ones.
@@ -100,19 +151,41 @@ class Exchange {
     std::shared_ptr<const ReadyVariant> variant;
   };
 
-  // An event and, for kVariantReady, what it publishes.
+  struct ShaderEntry {
+    std::string name;
+    ShaderHandle handle;
+    ShaderOwner owner;  // of what is committed; none before the first
+    ShaderStatus status;
+  };
+
+  // An event and, where it is one of readiness, what it publishes.
   struct News {
     Event event;
     std::shared_ptr<const ReadyVariant> variant;
+    ShaderCode code{};
+    int settles_surfaces = 0;
   };
 
   bool Publish(std::vector<Event>* events);
+  // Return: false when the item is about no key, or no shader, of the table.
+  bool PublishVariant(const News& item)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mutex_);
+  bool PublishShader(News& item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(table_mutex_);
+  // Enters the module into the library. An error makes `item` a failure.
+  void CommitShader(ShaderEntry& entry, News& item);
+  // Notes that something pending has its first answer.
+  void Settle(VariantState& state, VariantState now);
   void Tell(News news) ABSL_EXCLUSIVE_LOCKS_REQUIRED(inbox_mutex_);
 
   mutable absl::Mutex table_mutex_;
   absl::flat_hash_map<Digest, std::shared_ptr<const KnownProgram>> programs_
       ABSL_GUARDED_BY(table_mutex_);
   absl::flat_hash_map<Digest, Entry> table_ ABSL_GUARDED_BY(table_mutex_);
+  // By program; committed to the library by Publish.
+  absl::flat_hash_map<Digest, ShaderEntry> shaders_
+      ABSL_GUARDED_BY(table_mutex_);
+  ShaderLibrary library_;
+  std::atomic<int64_t> pending_{0};
   std::atomic<bool> enabled_{true};
 
   std::atomic<bool> has_news_{false};

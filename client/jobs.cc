@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/jobs.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,14 +25,19 @@ bool IsTemporary(const v1::Completion& completion) {
           code == absl::StatusCode::kResourceExhausted);
 }
 
-// The key id that an answer to `asked`, whose id is `id`, is stored under.
+// The key id that an answer to `asked`, whose id is `id`, is stored under: that
+// of its own key, less some overrides, and of a living program under the
+// snapshot that was compiled.
 // Returns: nothing when the answer is for another key.
 std::optional<Digest> StoredKey(const v1::Variant& answer, const Digest& id,
-                                const VariantKey& asked) {
+                                VariantKey asked, bool living) {
   if (answer.key_id() == id.raw()) {
     return id;
   }
   const absl::StatusOr<VariantKey> key = wire::KeyFromWire(answer);
+  if (key.ok() && living) {
+    asked.program = key->program;
+  }
   if (!key.ok() || !Serves(*key, asked) ||
       KeyId(*key).raw() != answer.key_id()) {
     return std::nullopt;
@@ -41,13 +47,27 @@ std::optional<Digest> StoredKey(const v1::Variant& answer, const Digest& id,
 
 }  // namespace
 
+void Jobs::Enter(const Digest& id, Job job) {
+  if (jobs_.try_emplace(id, std::move(job)).second) {
+    wanted_.push_back(id);
+  }
+}
+
 void Jobs::Want(KeyRequest request) {
   Job job;
   job.key = std::move(request.key);
   job.label = std::move(request.label);
-  if (jobs_.try_emplace(request.id, std::move(job)).second) {
-    wanted_.push_back(request.id);
-  }
+  job.living = request.living;
+  Enter(request.id, std::move(job));
+}
+
+void Jobs::Want(ShaderRequest request) {
+  Job job;
+  job.key.program = request.program;
+  job.label = std::move(request.name);
+  job.living = request.living;
+  job.is_shader = true;
+  Enter(request.program, std::move(job));
 }
 
 void Jobs::Restart() {
@@ -55,7 +75,12 @@ void Jobs::Restart() {
   sent_.clear();
   arriving_.clear();
   later_.clear();
-  for (const auto& [id, job] : jobs_) {
+  made_.clear();
+  last_failure_ = {};
+  for (auto& [id, job] : jobs_) {
+    job.settled = false;
+    job.request_id = 0;
+    job.generation = 0;
     wanted_.push_back(id);
   }
 }
@@ -67,77 +92,215 @@ void Jobs::Retry() {
 
 bool Jobs::FillBatch(v1::ClientMessage_Batch* batch) {
   size_t bytes = 0;
+  auto size = [&] { return batch->requests_size() + batch->shaders_size(); };
   while (!wanted_.empty() && bytes < kBatchBytes &&
-         batch->requests_size() < static_cast<int>(limits::kRequestsPerBatch)) {
+         size() < static_cast<int>(limits::kRequestsPerBatch)) {
     const Digest id = wanted_.front();
     wanted_.pop_front();
     auto found = jobs_.find(id);
     if (found == jobs_.end()) {
       continue;  // dropped with its program
     }
-    v1::VariantRequest* request = batch->add_requests();
-    request->set_request_id(next_request_id_);
-    wire::KeyToWire(found->second.key, request);
-    bytes += request->ByteSizeLong();
+    if (found->second.is_shader) {
+      v1::ShaderRequest* request = batch->add_shaders();
+      request->set_request_id(next_request_id_);
+      request->set_program_id(std::string(id.raw()));
+      bytes += request->ByteSizeLong();
+    } else {
+      v1::VariantRequest* request = batch->add_requests();
+      request->set_request_id(next_request_id_);
+      wire::KeyToWire(found->second.key, request);
+      bytes += request->ByteSizeLong();
+    }
+    found->second.request_id = next_request_id_;
+    found->second.generation = 0;
     sent_.emplace(next_request_id_, id);
     ++next_request_id_;
   }
-  return batch->requests_size() > 0;
+  return size() > 0;
 }
 
 Jobs::Failure Jobs::Fail(const Digest& id, std::string message,
                          std::string diagnostics) {
-  auto node = jobs_.extract(id);
-  return {id, std::move(node.mapped().label), std::move(message),
-          std::move(diagnostics)};
+  Job& job = jobs_.at(id);
+  Failure failure{id, job.label, std::move(message), std::move(diagnostics)};
+  if (job.living) {
+    job.stored_as = {};  // what is being fetched comes too late
+    job.settled = true;
+    job.failing = true;
+    job.bad_deliveries = 0;
+  } else {
+    jobs_.erase(id);
+  }
+  return failure;
+}
+
+bool Jobs::Awaits(const Job& job) {
+  return !job.living || (!job.stored_as.is_none() && job.stored_as != job.have);
+}
+
+void Jobs::Settle(const Digest& id, Job& job) {
+  job.settled = true;
+  job.bad_deliveries = 0;
+  if (std::exchange(job.failing, false)) {
+    recovered_.emplace_back(id, job.label);
+  }
+}
+
+std::vector<std::pair<Digest, std::string>> Jobs::TakeRecovered() {
+  return std::exchange(recovered_, {});
+}
+
+std::optional<Jobs::Failure> Jobs::VariantReady(
+    const Digest& id, Job& job, const v1::Completion& completion) {
+  const std::optional<Digest> stored =
+      StoredKey(completion.variant(), id, job.key, job.living);
+  if (!stored) {
+    return Fail(
+        id, fmt::format("{}: kilnd answered for another key", job.label), "");
+  }
+  job.stored_as = *stored;
+  job.origin = completion.origin() == v1::ORIGIN_STORE ? Origin::kStore
+                                                       : Origin::kCompiled;
+  if (job.living && job.have == *stored) {
+    Settle(id, job);
+    return std::nullopt;
+  }
+  job.settled = false;
+  if (std::ranges::find(arriving_, id) == arriving_.end()) {
+    arriving_.push_back(id);
+  }
+  return std::nullopt;
+}
+
+std::optional<Jobs::Failure> Jobs::ShaderReady(const Digest& id, Job& job,
+                                               const v1::FrontEnd& made) {
+  const absl::StatusOr<Digest> module =
+      made.modules_size() == 1 ? Digest::FromRaw(made.modules(0).digest())
+                               : absl::DataLossError("");
+  if (!module.ok()) {
+    return Fail(
+        id, fmt::format("{}: kilnd's answer holds no module", job.label), "");
+  }
+  job.stored_as = *module;
+  if (job.living && job.have == *module) {
+    Settle(id, job);
+    return std::nullopt;
+  }
+  job.settled = false;
+  made_.push_back({id, *module, ToBytes(AsBytes(made.modules(0).interface())),
+                   CapDiagnostics(made.warnings())});
+  return std::nullopt;
+}
+
+std::string Jobs::DiagnosticsOf(const v1::Failure& failure,
+                                const Digest& program) {
+  LastFailure now{program, failure.code(), failure.message(),
+                  CapDiagnostics(failure.diagnostics())};
+  if (now.diagnostics.empty() && now.program == last_failure_.program &&
+      now.code == last_failure_.code && now.message == last_failure_.message) {
+    return last_failure_.diagnostics;
+  }
+  last_failure_ = std::move(now);
+  return last_failure_.diagnostics;
 }
 
 std::optional<Jobs::Failure> Jobs::Completed(const v1::Completion& completion) {
-  auto sent = sent_.extract(completion.request_id());
-  if (sent.empty()) {
+  auto sent = sent_.find(completion.request_id());
+  if (sent == sent_.end()) {
     return std::nullopt;
   }
-  const Digest id = sent.mapped();
+  const Digest id = sent->second;
   auto found = jobs_.find(id);
-  if (found == jobs_.end()) {
+  std::string diagnostics;
+  if (completion.state() == v1::STATE_READY) {
+    last_failure_ = {};
+  } else if (completion.state() == v1::STATE_FAILED) {
+    // Also of one that is ignored; a shader that was dropped is its program.
+    diagnostics =
+        DiagnosticsOf(completion.failure(),
+                      found == jobs_.end() ? id : found->second.key.program);
+  } else {
+    diagnostics = CapDiagnostics(completion.failure().diagnostics());
+  }
+  // A living program's request goes on to be answered, wanted or not.
+  if (found == jobs_.end() ||
+      found->second.request_id != completion.request_id()) {
     return std::nullopt;
+  }
+  Job& job = found->second;
+  if (!job.living || IsTemporary(completion)) {
+    sent_.erase(sent);
+  }
+  // 0: it is about no snapshot, as when the daemon has no time now.
+  if (completion.generation() != 0) {
+    if (completion.generation() < job.generation) {
+      return std::nullopt;
+    }
+    job.generation = completion.generation();
   }
   if (completion.state() == v1::STATE_READY) {
-    const std::optional<Digest> stored =
-        StoredKey(completion.variant(), id, found->second.key);
-    if (!stored) {
-      return Fail(id,
-                  fmt::format("{}: kilnd answered for another key",
-                              found->second.label),
-                  "");
-    }
-    found->second.stored_as = *stored;
-    found->second.origin = completion.origin() == v1::ORIGIN_STORE
-                               ? Origin::kStore
-                               : Origin::kCompiled;
-    arriving_.push_back(id);
-    return std::nullopt;
+    return job.is_shader ? ShaderReady(id, job, completion.front_end())
+                         : VariantReady(id, job, completion);
   }
   if (IsTemporary(completion)) {
     later_.push_back(id);
     return std::nullopt;
   }
   return Fail(id,
-              fmt::format("{}: {}", found->second.label,
+              fmt::format("{}: {}", job.label,
                           Shorten(completion.failure().message(),
                                   limits::kStatusTextBytes)),
-              CapDiagnostics(completion.failure().diagnostics()));
+              std::move(diagnostics));
 }
 
 std::optional<Digest> Jobs::NextArrival() {
   while (!arriving_.empty()) {
     const Digest id = arriving_.front();
     arriving_.pop_front();
-    if (jobs_.contains(id)) {
+    if (auto found = jobs_.find(id);
+        found != jobs_.end() && Awaits(found->second)) {
       return id;
     }
   }
   return std::nullopt;
+}
+
+std::optional<Jobs::Made> Jobs::NextMade() {
+  while (!made_.empty()) {
+    Made made = std::move(made_.front());
+    made_.pop_front();
+    auto found = jobs_.find(made.program);
+    if (found != jobs_.end() && Awaits(found->second) &&
+        found->second.stored_as == made.module) {
+      return made;
+    }
+  }
+  return std::nullopt;
+}
+
+void Jobs::ShaderDelivered(const Made& made) {
+  auto found = jobs_.find(made.program);
+  if (found == jobs_.end()) {
+    return;
+  }
+  Job& job = found->second;
+  if (!job.living) {
+    jobs_.erase(found);
+    return;
+  }
+  job.have = made.module;
+  job.settled = true;
+  job.failing = false;
+}
+
+void Jobs::ShaderLost(const Digest& program) {
+  later_.push_back(program);
+}
+
+size_t Jobs::unsettled() const {
+  return static_cast<size_t>(std::ranges::count_if(
+      jobs_, [](const auto& entry) { return !entry.second.settled; }));
 }
 
 Digest Jobs::StoredAs(const Digest& id) const {
@@ -153,19 +316,33 @@ Jobs::Settled Jobs::Delivered(const Digest& id,
     return {};
   }
   Job& job = found->second;
+  if (!Awaits(job)) {
+    return {};  // overtaken by a failure, or by what is there already
+  }
   absl::Status status = delivery.status();
   if (status.ok() && delivery->artifact.target != target) {
     status = absl::DataLossError(
         fmt::format("artifact {}: compiled for target {}", id.ShortHex(),
                     delivery->artifact.target.ShortHex()));
   }
+  if (status.ok() && job.living &&
+      KeyId(delivery->artifact.key) != job.stored_as) {
+    return {};  // a later one is on its way
+  }
   if (status.ok()) {
     auto variant = std::make_shared<ReadyVariant>();
-    variant->label = std::move(job.label);
+    variant->label = job.label;
     variant->artifact = std::move(delivery->artifact);
     variant->modules = std::move(delivery->modules);
     variant->origin = job.origin;
-    jobs_.erase(found);
+    if (job.living) {
+      job.have = job.stored_as;
+      job.settled = true;
+      job.failing = false;
+      job.bad_deliveries = 0;
+    } else {
+      jobs_.erase(found);
+    }
     return {std::nullopt, std::move(variant)};
   }
   switch (status.code()) {
@@ -195,6 +372,19 @@ Jobs::Settled Jobs::Delivered(const Digest& id,
   return {};
 }
 
+void Jobs::Drop(const Digest& program) {
+  auto found = jobs_.find(program);
+  if (found == jobs_.end() || !found->second.is_shader) {
+    return;
+  }
+  jobs_.erase(found);
+  // Else it would be asked for twice when it is wanted again.
+  std::erase(wanted_, program);
+  std::erase(later_, program);
+  std::erase_if(made_,
+                [&](const Made& made) { return made.program == program; });
+}
+
 std::vector<Jobs::Failure> Jobs::DropProgram(const Digest& program,
                                              const std::string& message) {
   std::vector<Digest> ids;
@@ -206,6 +396,7 @@ std::vector<Jobs::Failure> Jobs::DropProgram(const Digest& program,
   std::vector<Failure> failures;
   for (const Digest& id : ids) {
     failures.push_back(Fail(id, message, ""));
+    jobs_.erase(id);
   }
   return failures;
 }

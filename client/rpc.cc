@@ -2,6 +2,7 @@
 #include "client/rpc.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 #include <utility>
 
@@ -111,6 +112,19 @@ struct RpcClient::Impl {
     absl::Status trusted_;
     grpc::ClientContext context_;
   };
+
+  // `method` of the stub with the usual deadline, or another.
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Ask(
+      grpc::Status (v1::Kiln::Stub::*method)(grpc::ClientContext*,
+                                             const Request&, Response*),
+      const Request& request, std::chrono::milliseconds timeout) {
+    Response response;
+    Call call(*this, timeout);
+    KILN_RETURN_IF_ERROR(
+        call.Result((stub.get()->*method)(call.context(), request, &response)));
+    return response;
+  }
 };
 
 RpcClient::RpcClient(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -233,6 +247,15 @@ absl::StatusOr<Tuning> RpcClient::GetTuning(const Digest& target,
   return wire::TuningFromWire(response.tuning());
 }
 
+absl::StatusOr<v1::ExplainResponse> RpcClient::Explain(
+    const v1::ExplainRequest& request) {
+  v1::ExplainResponse response;
+  Impl::Call call(*impl_, impl_->options.slow_timeout);
+  KILN_RETURN_IF_ERROR(
+      call.Result(impl_->stub->Explain(call.context(), request, &response)));
+  return response;
+}
+
 absl::StatusOr<Delivery> RpcClient::GetArtifact(std::string_view key,
                                                 const Digest& target) {
   v1::GetArtifactRequest request;
@@ -253,6 +276,109 @@ absl::StatusOr<Delivery> RpcClient::GetArtifact(std::string_view key,
   }
   KILN_RETURN_IF_ERROR(call.Result(reader->Finish()));
   return assembler.Finish();
+}
+
+absl::StatusOr<std::vector<uint32_t>> RpcClient::GetModule(
+    const Digest& digest) {
+  v1::GetModuleRequest request;
+  request.set_digest(std::string(digest.raw()));
+  Impl::Call call(*impl_, impl_->options.slow_timeout);
+  auto reader = impl_->stub->GetModule(call.context(), request);
+  std::string bytes;
+  v1::GetModuleResponse message;
+  while (reader->Read(&message)) {
+    if (bytes.size() + message.chunk().size() > limits::kModuleBytes) {
+      call.context()->TryCancel();
+      reader->Finish().IgnoreError();
+      return absl::DataLossError(fmt::format(
+          "module {}: over {} bytes", digest.ShortHex(), limits::kModuleBytes));
+    }
+    bytes += message.chunk();
+  }
+  KILN_RETURN_IF_ERROR(call.Result(reader->Finish()));
+  if (Digest::Of(AsBytes(bytes)) != digest ||
+      bytes.size() % sizeof(uint32_t) != 0) {
+    return absl::DataLossError(
+        fmt::format("module {}: checksum mismatch", digest.ShortHex()));
+  }
+  std::vector<uint32_t> words(bytes.size() / sizeof(uint32_t));
+  std::memcpy(words.data(), bytes.data(), bytes.size());
+  return words;
+}
+
+absl::StatusOr<v1::ListRootsResponse> RpcClient::ListRoots(bool with_files) {
+  v1::ListRootsRequest request;
+  request.set_with_files(with_files);
+  return impl_->Ask(&v1::Kiln::Stub::ListRoots, request,
+                    impl_->options.slow_timeout);
+}
+
+absl::StatusOr<bool> RpcClient::AddRoot(std::string_view name,
+                                        std::string_view folder,
+                                        std::string_view before) {
+  // Made valid it would name another folder.
+  if (!IsValidUtf8(folder)) {
+    return absl::InvalidArgumentError(
+        fmt::format("folder '{}' is not valid UTF-8", ToValidUtf8(folder)));
+  }
+  v1::AddRootRequest request;
+  request.set_name(ToValidUtf8(name));
+  request.set_folder(std::string(folder));
+  request.set_before(ToValidUtf8(before));
+  KILN_ASSIGN_OR_RETURN(
+      const v1::AddRootResponse response,
+      impl_->Ask(&v1::Kiln::Stub::AddRoot, request, impl_->options.timeout));
+  return response.already_known();
+}
+
+absl::Status RpcClient::RemoveRoot(std::string_view name) {
+  v1::RemoveRootRequest request;
+  request.set_name(ToValidUtf8(name));
+  return impl_
+      ->Ask(&v1::Kiln::Stub::RemoveRoot, request, impl_->options.timeout)
+      .status();
+}
+
+absl::Status RpcClient::MarkRoots(std::span<const std::string> names,
+                                  bool precompiled) {
+  v1::MarkRootsRequest request;
+  for (const std::string& name : names) {
+    request.add_names(ToValidUtf8(name));
+  }
+  request.set_precompiled(precompiled);
+  return impl_->Ask(&v1::Kiln::Stub::MarkRoots, request, impl_->options.timeout)
+      .status();
+}
+
+absl::StatusOr<v1::RegisterSurfaceResponse> RpcClient::RegisterSurface(
+    const Digest& program, std::string_view name, std::string_view source,
+    std::string_view target) {
+  v1::RegisterSurfaceRequest request;
+  request.set_program_id(std::string(program.raw()));
+  request.set_name(ToValidUtf8(name));
+  request.set_source(std::string(source));
+  request.set_target(ToValidUtf8(target));
+  return impl_->Ask(&v1::Kiln::Stub::RegisterSurface, request,
+                    impl_->options.compile_timeout);
+}
+
+absl::StatusOr<Digest> RpcClient::RemoveSurface(const Digest& program,
+                                                uint32_t index) {
+  v1::RemoveSurfaceRequest request;
+  request.set_program_id(std::string(program.raw()));
+  request.set_index(index);
+  KILN_ASSIGN_OR_RETURN(const v1::RemoveSurfaceResponse response,
+                        impl_->Ask(&v1::Kiln::Stub::RemoveSurface, request,
+                                   impl_->options.timeout));
+  return wire::DigestFromWire("set_hash", response.set_hash());
+}
+
+absl::StatusOr<v1::ListSurfacesResponse> RpcClient::ListSurfaces(
+    const Digest& program) {
+  v1::ListSurfacesRequest request;
+  request.set_program_id(std::string(program.raw()));
+  return impl_->Ask(&v1::Kiln::Stub::ListSurfaces, request,
+                    impl_->options.timeout);
 }
 
 void RpcClient::CancelAll() {

@@ -9,8 +9,10 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -26,8 +28,13 @@ class Channel;
 }  // namespace grpc
 
 namespace kiln::v1 {
+class ExplainRequest;
+class ExplainResponse;
 class GetStatusResponse;
+class ListRootsResponse;
+class ListSurfacesResponse;
 class ListVariantsResponse;
+class RegisterSurfaceResponse;
 }  // namespace kiln::v1
 
 namespace kiln::client {
@@ -35,12 +42,16 @@ namespace kiln::client {
 struct RpcOptions {
   std::string socket;                // path of the daemon's socket
   std::string client_name = "kiln";  // for the daemon's logs and status
-  // Deadline of Handshake, GetStatus, ListVariants and the tuning calls.
+  // Deadline of all calls but those below.
   // Shorter: a busy daemon looks frozen. Longer: a frozen one is noticed later.
   std::chrono::milliseconds timeout{5000};
-  // Deadline of the calls that wait for a driver or move megabytes:
-  // OpenSession and GetArtifact. RegisterProgram has 5 s and more by its size.
+  // Deadline of the calls that wait for a driver, move megabytes or walk
+  // folders: OpenSession, GetArtifact, GetModule, Explain and ListRoots.
+  // RegisterProgram has 5 s and more by its size.
   std::chrono::milliseconds slow_timeout{30000};
+  // Deadline of RegisterSurface, which waits for a compile and for those that
+  // are queued before it. kilnd gives each a minute, unless told otherwise.
+  std::chrono::milliseconds compile_timeout{180000};
 };
 
 struct DaemonInfo {
@@ -93,11 +104,42 @@ class RpcClient {
                          const Tuning& tuning);
   absl::StatusOr<Tuning> GetTuning(const Digest& target, const Digest& program);
 
+  // Why a key is not stored, or was compiled. Errors: NotFound when nothing is
+  // known of it; InvalidArgument for a prefix that fits several.
+  absl::StatusOr<v1::ExplainResponse> Explain(
+      const v1::ExplainRequest& request);
+
   // `key`: hexadecimal digits of the key id, at least 4. `target`: none for
   // "whichever has it". Errors: NotFound; DataLoss naming the part that is not
   // what its checksum says.
   absl::StatusOr<Delivery> GetArtifact(std::string_view key,
                                        const Digest& target);
+
+  // One stored SPIR-V module, checked. Errors: NotFound; DataLoss when it is
+  // not what `digest` says.
+  absl::StatusOr<std::vector<uint32_t>> GetModule(const Digest& digest);
+
+  // The search roots, in order. `with_files`: also what each holds.
+  absl::StatusOr<v1::ListRootsResponse> ListRoots(bool with_files);
+
+  // `folder` is absolute and on the daemon's machine; it need not exist yet.
+  // `before`: the root to put it before; empty: last.
+  // Returns: whether it was there already, under the same name and folder.
+  absl::StatusOr<bool> AddRoot(std::string_view name, std::string_view folder,
+                               std::string_view before);
+  absl::Status RemoveRoot(std::string_view name);
+
+  // Notes whether a batch precompile has covered these roots.
+  absl::Status MarkRoots(std::span<const std::string> names, bool precompiled);
+
+  // User code for a registered program that takes surface shaders. `name` is
+  // what diagnostics call it. That it is rejected is an answer, not an error.
+  absl::StatusOr<v1::RegisterSurfaceResponse> RegisterSurface(
+      const Digest& program, std::string_view name, std::string_view source,
+      std::string_view target);
+  // Returns: the hash of the program's surfaces without it.
+  absl::StatusOr<Digest> RemoveSurface(const Digest& program, uint32_t index);
+  absl::StatusOr<v1::ListSurfacesResponse> ListSurfaces(const Digest& program);
 
   // Ends every call in flight, and later ones at once, with Cancelled.
   void CancelAll();

@@ -10,6 +10,7 @@
 
 #include "client/fetcher.h"
 #include "client/stream.h"
+#include "proto/module_interface.h"
 #include "proto/status_macros.h"
 #include "proto/text.h"
 
@@ -57,13 +58,16 @@ struct SessionLoop::Link {
         identity(std::make_shared<const TargetIdentity>(opened.identity)),
         stream(client.channel(), opened.id, wakeup),
         fetcher(client.channel(), opened.target, client.options().slow_timeout,
-                wakeup) {}
+                wakeup),
+        surfaces(client.channel(), opened.target_spec,
+                 client.options().compile_timeout, wakeup) {}
 
   RpcClient& rpc;
   const Digest target;
   const std::shared_ptr<const TargetIdentity> identity;
   Stream stream;
   Fetcher fetcher;
+  SurfaceCaller surfaces;
 
   bool ready = false;
   bool stalled = false;
@@ -171,9 +175,11 @@ absl::Status SessionLoop::Converse(Link& link) {
     TakeRequests();
     if (!link.draining) {
       KILN_RETURN_IF_ERROR(UploadPrograms(link.rpc));
+      TellSurfaces(link);
     }
     Receive(link);
     Fetch(link);
+    KILN_RETURN_IF_ERROR(FetchShaders(link.rpc));
     if (link.stream.ended()) {
       // Whatever a stream says, asking again is right: a new session, at once.
       const absl::Status status = link.stream.Close();
@@ -201,6 +207,15 @@ void SessionLoop::TakeRequests() {
     } else {
       jobs_.Want(std::move(request));
     }
+  }
+  for (const Digest& program : outbox.releases) {
+    jobs_.Drop(program);
+  }
+  for (ShaderRequest& request : outbox.shaders) {
+    jobs_.Want(std::move(request));
+  }
+  for (SurfaceRequest& request : outbox.surfaces) {
+    Remember(std::move(request), surfaces_);
   }
   for (const FeedbackReport& report : outbox.feedback) {
     if (feedback_.size() < kFeedbackReports) {
@@ -245,6 +260,9 @@ void SessionLoop::Receive(Link& link) {
     if (message.has_completion()) {
       if (auto failure = jobs_.Completed(message.completion())) {
         Fail(*failure);
+      }
+      for (auto& [id, label] : jobs_.TakeRecovered()) {
+        exchange_.Recovered(id, std::move(label));
       }
     } else if (message.has_draining()) {
       link.draining = true;
@@ -296,6 +314,49 @@ void SessionLoop::Fetch(Link& link) {
   } else if (!link.retry_at && jobs_.has_retries()) {
     link.retry_at = Now() + kRetryPause;
   }
+}
+
+// The engine hears of an answer that differs from the last daemon's.
+void SessionLoop::TellSurfaces(Link& link) {
+  auto answered = link.surfaces.Step(surfaces_);
+  if (!answered) {
+    return;
+  }
+  auto& [index, answer] = *answered;
+  KnownSurface& surface = surfaces_[index];
+  if (!surface.answer || surface.answer->accepted != answer.accepted ||
+      surface.answer->index != answer.index) {
+    exchange_.SurfaceAnswered(surface.request, answer,
+                              std::exchange(surface.waiting, 0));
+  }
+  surface.answer = std::move(answer);
+}
+
+// A module is a local read of some milliseconds: worth no thread of its own.
+absl::Status SessionLoop::FetchShaders(RpcClient& rpc) {
+  while (std::optional<Jobs::Made> made = jobs_.NextMade()) {
+    absl::StatusOr<std::vector<uint32_t>> words = rpc.GetModule(made->module);
+    if (!words.ok()) {
+      // Damaged, or evicted: asked for again, it is compiled again.
+      jobs_.ShaderLost(made->program);
+      if (words.status().code() == absl::StatusCode::kUnavailable) {
+        return words.status();
+      }
+      continue;
+    }
+    ShaderCode code;
+    code.digest = made->module;
+    code.spirv =
+        std::make_shared<const std::vector<uint32_t>>(*std::move(words));
+    if (auto interface = DecodeInterface(made->interface); interface.ok()) {
+      code.interface =
+          std::make_shared<const ModuleInterface>(*std::move(interface));
+    }
+    jobs_.ShaderDelivered(*made);
+    exchange_.ShaderReady(made->program, std::move(code),
+                          std::move(made->warnings));
+  }
+  return absl::OkStatus();
 }
 
 std::optional<v1::ClientMessage> SessionLoop::NextMessage(Link& link) {
@@ -359,6 +420,9 @@ SteadyTime SessionLoop::NextDeadline(const Link& link) const {
   }
   if (link.retry_at) {
     next = std::min(next, *link.retry_at);
+  }
+  if (const auto retry = link.surfaces.retry_at(); retry && !link.draining) {
+    next = std::min(next, *retry);
   }
   return next;
 }

@@ -28,6 +28,7 @@
 #include "client/jobs.h"
 #include "client/module_pool.h"
 #include "client/rpc.h"
+#include "client/surface_caller.h"
 #include "client/wakeup.h"
 
 namespace kiln::client {
@@ -66,6 +67,8 @@ class SessionLoop {
   absl::Status UploadPrograms(RpcClient& rpc);
   void Receive(Link& link);
   void Fetch(Link& link);
+  absl::Status FetchShaders(RpcClient& rpc);
+  void TellSurfaces(Link& link);
   std::optional<v1::ClientMessage> NextMessage(Link& link);
   void Write(Link& link);
   void CheckHeartbeat(Link& link);
@@ -86,6 +89,7 @@ class SessionLoop {
   size_t uploaded_ = 0;  // how many of them, on this connection
   absl::flat_hash_map<Digest, std::string> refused_programs_;
   std::deque<FeedbackReport> feedback_;
+  std::vector<KnownSurface> surfaces_;  // told again to every daemon
   std::chrono::milliseconds pause_;
 };
 

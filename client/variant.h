@@ -12,6 +12,7 @@
 
 #include "proto/artifact.h"
 #include "proto/digest.h"
+#include "proto/module_interface.h"
 #include "proto/program.h"
 #include "proto/target.h"
 
@@ -34,6 +35,8 @@ struct ModuleCode {
   Stage stage = Stage::kVertex;
   Digest digest;  // SHA-256 of the words
   std::shared_ptr<const std::vector<uint32_t>> spirv;
+  // What the words declare; null where kilnd does not know.
+  std::shared_ptr<const ModuleInterface> interface {};
 };
 
 // What GetArtifact delivers, every part checked against its SHA-256.

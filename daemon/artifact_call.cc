@@ -123,6 +123,10 @@ class ArtifactCall final
       out->set_stage(std::string(StageName(module.stage)));
       out->set_digest(std::string(module.module.raw()));
       out->set_bytes(spirv->size());
+      if (auto interface = context.store.GetInterface(module.module);
+          interface.ok() && interface->has_value()) {
+        out->set_interface(std::string(AsText(**interface)));
+      }
       parts_.push_back(*std::move(spirv));
     }
     auto program = context.registry.Find(artifact.key.program);

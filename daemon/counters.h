@@ -28,7 +28,15 @@ enum class Counter : uint8_t {
   kCompilesStarted,
   kCompilesFinished,
   kCompilesFailed,
-  kFrontEndRuns,  // GLSL to SPIR-V, once a program and worker at most
+  kFrontEndRuns,    // sources to SPIR-V, once a program at most
+  kStagesCompiled,  // modules those made; the others were stored already
+  kSealedMisses,    // not stored, and the daemon is sealed
+  kSourceChanges,   // bursts of changes in the search roots
+  kReloads,         // snapshots of living programs that replaced another
+  kSourceStats,     // files of search roots looked at
+  kSourceReads,     // and read, since they were not what they were
+  kSurfacesAccepted,
+  kSurfacesRejected,
   kJobsRetried,
   kJobsTimedOut,
   kWorkersStarted,
@@ -60,6 +68,14 @@ inline constexpr std::array<std::string_view,
         "compiles_finished",
         "compiles_failed",
         "front_end_runs",
+        "stages_compiled",
+        "sealed_misses",
+        "source_changes",
+        "reloads",
+        "source_stats",
+        "source_reads",
+        "surfaces_accepted",
+        "surfaces_rejected",
         "jobs_retried",
         "jobs_timed_out",
         "workers_started",
@@ -85,6 +101,12 @@ class Counters {
   uint64_t Get(Counter counter) const {
     return values_[static_cast<size_t>(counter)].load(
         std::memory_order_relaxed);
+  }
+
+  // For numbers that something else counts.
+  void Set(Counter counter, uint64_t value) {
+    values_[static_cast<size_t>(counter)].store(value,
+                                                std::memory_order_relaxed);
   }
 
   std::map<std::string, uint64_t> Snapshot() const {

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -21,10 +22,15 @@
 #include "daemon/counters.h"
 #include "daemon/instance_lock.h"
 #include "daemon/listener.h"
+#include "daemon/live_programs.h"
 #include "daemon/program_registry.h"
+#include "daemon/reloader.h"
+#include "daemon/root_registry.h"
 #include "daemon/scheduler.h"
 #include "daemon/service.h"
 #include "daemon/session_registry.h"
+#include "daemon/source_watcher.h"
+#include "daemon/surface_registrar.h"
 #include "daemon/version.h"
 #include "daemon/worker_pool.h"
 #include "proto/status_macros.h"
@@ -40,6 +46,9 @@ using ErrorCode = boost::system::error_code;
 
 // A power loss takes at most this much of what was announced (DESIGN D5).
 constexpr std::chrono::milliseconds kSyncInterval{100};
+
+// After a look at the sources that met a file which could not be read then.
+constexpr std::chrono::milliseconds kRefreshRetry{500};
 
 // Stopping: what streams get to end by themselves, and the hard limit.
 constexpr std::chrono::milliseconds kShutdownGrace{500};
@@ -80,28 +89,44 @@ class Daemon {
         lock_(std::move(lock)),
         store_(std::move(store)),
         registry_(*store_),
-        scheduler_(io_, store_thread_, *store_, registry_, counters_),
+        roots_(*store_),
+        live_programs_(*store_, registry_, roots_, options.sealed),
+        scheduler_(io_, store_thread_, *store_, registry_, asked_, counters_),
+        reloader_(live_programs_, scheduler_, counters_),
+        surfaces_(live_programs_, scheduler_, reloader_, counters_),
         pool_(WorkerPool::Create(
             io_, PoolOptions(options), counters_,
             [this](std::shared_ptr<CompileJob> job, JobOutcome outcome) {
               scheduler_.OnJobDone(std::move(job), std::move(outcome));
             })),
+        watcher_(io_, {}, [this](const SourceChange&) { SourcesChanged(); }),
         signals_(io_, SIGTERM, SIGINT),
-        sync_timer_(io_) {
-    scheduler_.set_pool(pool_.get());
+        sync_timer_(io_),
+        refresh_timer_(io_) {
+    scheduler_.set_pool(options.sealed ? nullptr : pool_.get());
   }
 
   absl::Status Run() {
+    if (!options_.sealed) {
+      KILN_RETURN_IF_ERROR(WatchRoots());
+    }
     KILN_ASSIGN_OR_RETURN(host_,
                           ServiceHost::Start({.io = io_,
+                                              .store_thread = store_thread_,
                                               .store = *store_,
                                               .registry = registry_,
                                               .scheduler = scheduler_,
+                                              .roots = roots_,
+                                              .live_programs = live_programs_,
+                                              .reloader = reloader_,
+                                              .surfaces = surfaces_,
                                               .sessions = sessions_,
+                                              .asked = asked_,
                                               .pool = *pool_,
                                               .counters = counters_,
                                               .socket = options_.socket,
-                                              .state_folder = options_.state}));
+                                              .state_folder = options_.state,
+                                              .sealed = options_.sealed}));
     KILN_ASSIGN_OR_RETURN(listener_,
                           Listener::Bind(
                               io_, options_.socket, counters_,
@@ -131,8 +156,58 @@ class Daemon {
 
  private:
   static WorkerPoolOptions PoolOptions(const DaemonOptions& options) {
-    return {options.worker, options.workers, options.job_timeout,
-            options.worker_memory_mb, options.validate};
+    return {options.worker,           options.workers,  options.job_timeout,
+            options.worker_memory_mb, options.validate, options.sealed};
+  }
+
+  absl::Status WatchRoots() {
+    KILN_RETURN_IF_ERROR(roots_.Load(options_.roots));
+    roots_.set_on_change([this] {
+      asio::post(io_, [this] {
+        Watch();
+        SourcesChanged();
+      });
+    });
+    Watch();
+    return absl::OkStatus();
+  }
+
+  // Folders that do not exist yet are watched for, too.
+  void Watch() {
+    std::vector<std::filesystem::path> folders;
+    for (const RegisteredRoot& root : roots_.List()) {
+      folders.emplace_back(root.folder);
+    }
+    if (!stopping_) {
+      watcher_.Watch(std::move(folders));
+    }
+  }
+
+  // Which programs are concerned is found by looking at their files. Off the
+  // io thread, since that reads the disk.
+  void SourcesChanged() {
+    counters_.Add(Counter::kSourceChanges);
+    if (!refreshing_) {
+      refreshing_ = true;
+      asio::post(store_thread_, [this] { Refresh(); });
+    }
+  }
+
+  // On the store thread. What changes from here on asks for another one.
+  void Refresh() {
+    refreshing_ = false;
+    if (!reloader_.Refresh()) {
+      asio::post(io_, [this] { RefreshLater(); });
+    }
+  }
+
+  void RefreshLater() {
+    refresh_timer_.expires_after(kRefreshRetry);
+    refresh_timer_.async_wait([this](ErrorCode error) {
+      if (!error && !stopping_) {
+        SourcesChanged();
+      }
+    });
   }
 
   // Compiles that are running are given up: their clients ask again. On the io
@@ -148,6 +223,8 @@ class Daemon {
     ErrorCode ignored;
     signals_.cancel(ignored);
     sync_timer_.cancel();
+    refresh_timer_.cancel();
+    watcher_.Stop();
     listener_->Stop();
     host_->Drain();
     pool_->Stop();
@@ -201,13 +278,21 @@ class Daemon {
   asio::io_context io_{1};
   asio::thread_pool store_thread_{1};
   ProgramRegistry registry_;
+  RootRegistry roots_;
+  LivePrograms live_programs_;
   SessionRegistry sessions_;
+  AskedKeys asked_;
   Scheduler scheduler_;
+  Reloader reloader_;
+  SurfaceRegistrar surfaces_;
   const std::unique_ptr<WorkerPool> pool_;
   std::unique_ptr<ServiceHost> host_;
   std::unique_ptr<Listener> listener_;
+  SourceWatcher watcher_;
   asio::signal_set signals_;
   asio::steady_timer sync_timer_;
+  asio::steady_timer refresh_timer_;
+  std::atomic<bool> refreshing_{false};  // one look is waiting for its turn
   absl::Status result_;
   bool stopping_ = false;
 };

@@ -27,6 +27,13 @@ constexpr const char* kFooter =
     R"(Every flag can stand in the --config file under the same name:
   workers = 4
   warm-target = ["radv:vangogh", "gpu:0"]
+  root = ["engine=/opt/engine/shaders", "project=/home/me/game/shaders"]
+
+Search roots: sources of programs that say `rooted = true` are found there, in
+order. kilnd watches the folders and recompiles what a save changes for every
+client that uses it. More can be added while it runs: kiln roots add.
+A sealed kilnd never opens a source or starts a compiler; what is not stored is
+a miss that says so.
 
 Exit codes: 0 stopped on request, 1 failed while starting or running, 2 bad
 flags or settings, 3 another kilnd holds the state folder or the socket.
@@ -75,6 +82,11 @@ ParsedOptions ParseOptions(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--warm-target", options.warm_targets,
                  "open this target at start (may be repeated)");
+  app.add_option("--root", options.roots,
+                 "search root for shader sources, NAME=FOLDER or FOLDER; the "
+                 "first wins (may be repeated)");
+  app.add_flag("--sealed", options.sealed,
+               "serve what is stored: no sources, no compiler");
   app.add_flag("--validate", options.validate,
                "run workers under the Khronos validation layer");
   app.add_option("--log-level", options.log_level, "how much to log")
@@ -91,6 +103,12 @@ ParsedOptions ParseOptions(int argc, char** argv) {
       std::cerr << "kilnd: --warm-target: " << spec.status().message() << '\n';
       return {std::nullopt, kExitUsage};
     }
+  }
+  if (options.sealed && !options.roots.empty()) {
+    std::cerr
+        << "kilnd: --sealed and --root exclude each other: a sealed kilnd "
+           "has no sources\n";
+    return {std::nullopt, kExitUsage};
   }
   options.job_timeout = std::chrono::seconds(job_timeout_s);
   return {options, kExitOk};

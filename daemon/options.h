@@ -38,6 +38,13 @@ struct DaemonOptions {
   // session.
   std::vector<std::string> warm_targets;
 
+  // Search roots for the sources of recipes, in order: "NAME=FOLDER", or a
+  // folder, which is then named as its last part.
+  std::vector<std::string> roots;
+
+  // Serves what is stored and compiles nothing: for installs without sources.
+  bool sealed = false;
+
   // Runs workers under the Khronos validation layer.
   bool validate = false;
 

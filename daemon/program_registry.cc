@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include "proto/status_macros.h"
+#include "shaders/sources/source_hash.h"
 #include "storage/variant_store.h"
 
 namespace kiln::daemon {
@@ -21,6 +22,24 @@ void RegisteredProgram::set_front_end(std::string_view compiler,
   auto shared = std::make_shared<const FrontEndResult>(std::move(result));
   absl::MutexLock lock(&mutex_);
   results_.insert_or_assign(std::string(compiler), std::move(shared));
+  if (auto known = known_stages_.find(compiler); known != known_stages_.end()) {
+    known_stages_.erase(known);
+  }
+}
+
+std::vector<Module> RegisteredProgram::known_stages(
+    std::string_view compiler) const {
+  absl::MutexLock lock(&mutex_);
+  auto found = known_stages_.find(compiler);
+  return found == known_stages_.end() ? std::vector<Module>() : found->second;
+}
+
+void RegisteredProgram::set_known_stages(std::string_view compiler,
+                                         std::vector<Module> stages) {
+  absl::MutexLock lock(&mutex_);
+  if (!results_.contains(compiler)) {
+    known_stages_.insert_or_assign(std::string(compiler), std::move(stages));
+  }
 }
 
 absl::StatusOr<bool> ProgramRegistry::Register(const Digest& id,
@@ -72,25 +91,80 @@ absl::StatusOr<std::shared_ptr<RegisteredProgram>> ProgramRegistry::Find(
   return programs_.try_emplace(id, std::move(registered)).first->second;
 }
 
+std::optional<Module> ProgramRegistry::LoadModule(const StageModule& id) {
+  auto spirv = store_.GetModule(id.module);
+  if (!spirv.ok() || !spirv->has_value()) {
+    return std::nullopt;
+  }
+  Module module{id, **std::move(spirv)};
+  if (auto interface = store_.GetInterface(id.module);
+      interface.ok() && interface->has_value()) {
+    module.interface = **std::move(interface);
+  }
+  return module;
+}
+
 void ProgramRegistry::LoadFrontEnd(RegisteredProgram& program,
                                    std::string_view compiler) {
   if (program.front_end(compiler) != nullptr) {
     return;
   }
-  auto stored = store_.GetFrontEnd(program.id(), compiler);
-  if (!stored.ok() || !stored->has_value()) {
-    return;
-  }
   FrontEndResult result;
-  result.unused_overrides = (*stored)->unused_overrides;
-  for (const StageModule& id : (*stored)->modules) {
-    auto spirv = store_.GetModule(id.module);
-    if (!spirv.ok() || !spirv->has_value()) {
-      return;  // a module was lost: the front end runs again
+  auto stored = store_.GetFrontEnd(program.id(), compiler);
+  if (stored.ok() && stored->has_value()) {
+    result.unused_overrides = (*stored)->unused_overrides;
+    for (const StageModule& id : (*stored)->modules) {
+      if (std::optional<Module> module = LoadModule(id)) {
+        result.modules.push_back(*std::move(module));
+      }
     }
-    result.modules.push_back({id, **std::move(spirv)});
+    if (result.modules.size() == program.program().stages.size()) {
+      program.set_front_end(compiler, std::move(result));
+      return;
+    }
   }
-  program.set_front_end(compiler, std::move(result));
+  std::vector<Module> known;
+  for (const StageSource& source : program.program().stages) {
+    auto shader = store_.GetShader(
+        sources::SourceSetHash(program.program(), source), compiler);
+    if (!shader.ok() || !shader->has_value()) {
+      continue;
+    }
+    if (std::optional<Module> module = LoadModule((*shader)->module)) {
+      module->warnings = (*shader)->warnings;
+      known.push_back(*std::move(module));
+    }
+  }
+  program.set_known_stages(compiler, std::move(known));
+}
+
+absl::Status ProgramRegistry::StoreFrontEnd(
+    const RegisteredProgram& program, std::string_view compiler,
+    const std::vector<Module>& modules,
+    const std::vector<std::string>& unused_overrides) {
+  FrontEnd front_end;
+  front_end.unused_overrides = unused_overrides;
+  for (const Module& module : modules) {
+    KILN_RETURN_IF_ERROR(store_.PutModule(module.id.module, module.spirv));
+    if (!module.interface.empty()) {
+      KILN_RETURN_IF_ERROR(
+          store_.PutInterface(module.id.module, module.interface));
+    }
+    front_end.modules.push_back(module.id);
+    for (const StageSource& source : program.program().stages) {
+      if (source.stage == module.id.stage) {
+        KILN_RETURN_IF_ERROR(
+            store_.PutShader(sources::SourceSetHash(program.program(), source),
+                             compiler, {module.id, module.warnings}));
+      }
+    }
+  }
+  return store_.PutFrontEnd(program.id(), compiler, front_end);
+}
+
+void ProgramRegistry::Forget(const Digest& id) {
+  absl::MutexLock lock(&mutex_);
+  programs_.erase(id);
 }
 
 }  // namespace kiln::daemon

@@ -28,10 +28,12 @@ class VariantStore;
 
 namespace kiln::daemon {
 
-// One stage's SPIR-V with its id.
+// One stage's SPIR-V with its id and what came with it.
 struct Module {
   StageModule id;
   Bytes spirv;
+  Bytes interface {};      // canonical ModuleInterface; empty: not known
+  std::string warnings{};  // of the compiler
 };
 
 // Compiler output, up to 64 KiB of it, shared by all keys it belongs to; may be
@@ -66,6 +68,11 @@ class RegisteredProgram {
       std::string_view compiler) const;
   void set_front_end(std::string_view compiler, FrontEndResult result);
 
+  // Stages that this compiler has made already, for this program or another
+  // whose stage reads the same sources. Empty once `front_end` is there.
+  std::vector<Module> known_stages(std::string_view compiler) const;
+  void set_known_stages(std::string_view compiler, std::vector<Module> stages);
+
  private:
   const Digest id_;
   const Program program_;
@@ -73,6 +80,8 @@ class RegisteredProgram {
   mutable absl::Mutex mutex_;
   std::map<std::string, std::shared_ptr<const FrontEndResult>, std::less<>>
       results_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::vector<Module>, std::less<>> known_stages_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 // Thread-safe. Requires: the store outlives the registry.
@@ -89,11 +98,24 @@ class ProgramRegistry {
   // Errors: NotFound naming the id. Blocks: disk, the first time.
   absl::StatusOr<std::shared_ptr<RegisteredProgram>> Find(const Digest& id);
 
-  // Brings back from the store what `compiler` made of the program in an
-  // earlier run, if anything. Blocks: disk.
+  // Brings back from the store what `compiler` made of the program, or of some
+  // of its stages, in an earlier run, if anything. Blocks: disk.
   void LoadFrontEnd(RegisteredProgram& program, std::string_view compiler);
 
+  // Remembers what `compiler` made of a program, and of each of its stages.
+  // Blocks: disk.
+  absl::Status StoreFrontEnd(const RegisteredProgram& program,
+                             std::string_view compiler,
+                             const std::vector<Module>& modules,
+                             const std::vector<std::string>& unused_overrides);
+
+  // Drops a program from memory: a snapshot that a later one has replaced.
+  // Jobs that hold it go on; the store keeps it.
+  void Forget(const Digest& id);
+
  private:
+  std::optional<Module> LoadModule(const StageModule& id);
+
   storage::VariantStore& store_;
   absl::Mutex mutex_;
   absl::flat_hash_map<Digest, std::shared_ptr<RegisteredProgram>> programs_

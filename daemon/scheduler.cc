@@ -47,6 +47,29 @@ Answer Failed(const absl::Status& status, Diagnostics diagnostics,
   return answer;
 }
 
+std::string FrontEndLabel(const RegisteredProgram& program) {
+  return fmt::format("{} front end", program.program().name);
+}
+
+absl::Status Sealed() {
+  return absl::NotFoundError(
+      "sealed: it is not stored, and nothing is compiled here");
+}
+
+Answer OfFrontEnd(const CompileJob& job,
+                  const std::shared_ptr<const FrontEndResult>& made,
+                  Origin origin) {
+  if (!made->failure.ok()) {
+    return Failed(made->failure, made->diagnostics, job.label);
+  }
+  Answer answer;
+  answer.front_end = made;
+  answer.label = job.label;
+  answer.origin = origin;
+  answer.program = job.program->id();
+  return answer;
+}
+
 }  // namespace
 
 void Scheduler::Request(const OpenTargetPtr& target, VariantKey key,
@@ -67,12 +90,38 @@ void Scheduler::Request(const OpenTargetPtr& target, VariantKey key,
   job->key = *std::move(normal);
   if (!job->key.overrides.empty()) {
     registry_.LoadFrontEnd(*job->program, target->compiler);
-    if (job->program->front_end(target->compiler) == nullptr) {
+    if (job->program->front_end(target->compiler) == nullptr &&
+        pool_ != nullptr) {
       Park({std::move(job), std::move(on_answer)});
       return;
     }
   }
   Proceed({std::move(job), std::move(on_answer)});
+}
+
+void Scheduler::RequestFrontEnd(const OpenTargetPtr& target,
+                                std::shared_ptr<RegisteredProgram> program,
+                                bool background, OnAnswer on_answer) {
+  counters_.Add(Counter::kRequests);
+  auto job = std::make_shared<CompileJob>();
+  job->target = target;
+  job->program = std::move(program);
+  job->key.program = job->program->id();
+  job->label = FrontEndLabel(*job->program);
+  job->front_end_only = true;
+  job->background = background;
+  registry_.LoadFrontEnd(*job->program, target->compiler);
+  if (const auto known = job->program->front_end(target->compiler)) {
+    counters_.Add(Counter::kHitsStore);
+    on_answer(OfFrontEnd(*job, known, Origin::kStore));
+    return;
+  }
+  if (pool_ == nullptr) {
+    counters_.Add(Counter::kSealedMisses);
+    on_answer(Failed(Sealed(), nullptr, job->label));
+    return;
+  }
+  Park({std::move(job), std::move(on_answer)});
 }
 
 void Scheduler::Park(Parked request) {
@@ -81,19 +130,29 @@ void Scheduler::Park(Parked request) {
   front_end->target = first.target;
   front_end->program = first.program;
   front_end->key = first.key;
-  front_end->label = fmt::format("{} front end", first.program->program().name);
+  front_end->label = FrontEndLabel(*first.program);
   front_end->front_end_only = true;
+  front_end->background = first.background;
+  bool promote = false;
   {
     absl::MutexLock lock(&mutex_);
     std::vector<Parked>& parked =
         parked_[{first.target->id, first.program->id()}];
+    const bool is_first = parked.empty();
+    // A client waits for what was background work until now.
+    promote = !is_first && !first.background;
     parked.push_back(std::move(request));
-    if (parked.size() > 1) {
+    if (!is_first && !promote) {
       return;
     }
   }
-  boost::asio::post(io_,
-                    [this, job = std::move(front_end)] { pool_->Submit(job); });
+  boost::asio::post(io_, [this, promote, job = std::move(front_end)] {
+    if (promote) {
+      pool_->Promote(*job);
+    } else {
+      pool_->Submit(job);
+    }
+  });
 }
 
 void Scheduler::Proceed(Parked request) {
@@ -121,6 +180,8 @@ void Scheduler::Proceed(Parked request) {
 
 void Scheduler::RequestMissing(std::shared_ptr<CompileJob> job,
                                OnAnswer on_answer) {
+  // A key's digest says nothing of it: `kiln why` knows it by what is noted.
+  asked_.Ask(job->target->id, job->key_id, job->key, job->label);
   const FlightKey flight_key(job->target->id, job->key_id);
   Answer answer;
   {
@@ -141,6 +202,9 @@ void Scheduler::RequestMissing(std::shared_ptr<CompileJob> job,
       counters_.Add(Counter::kFailuresRemembered);
       answer = Failed(failure->second.status, failure->second.diagnostics,
                       job->label);
+    } else if (pool_ == nullptr) {
+      counters_.Add(Counter::kSealedMisses);
+      answer = Failed(Sealed(), nullptr, job->label);
     } else if (flights_.size() >= limits::kQueuedJobs) {
       // Not a fault of the key: clients ask again a little later.
       answer = Rejected(absl::ResourceExhaustedError(
@@ -152,6 +216,7 @@ void Scheduler::RequestMissing(std::shared_ptr<CompileJob> job,
       return;
     }
   }
+  asked_.Settle(flight_key.first, flight_key.second, answer.status);
   on_answer(answer);
 }
 
@@ -161,17 +226,6 @@ void Scheduler::OnJobDone(std::shared_ptr<CompileJob> job, JobOutcome outcome) {
   boost::asio::post(store_thread_, [this, job = std::move(job), shared] {
     Complete(*job, std::move(*shared));
   });
-}
-
-absl::Status Scheduler::StoreFrontEnd(const CompileJob& job,
-                                      const JobOutcome& outcome) {
-  FrontEnd front_end;
-  front_end.unused_overrides = outcome.unused_overrides;
-  for (const Module& module : outcome.modules) {
-    KILN_RETURN_IF_ERROR(store_.PutModule(module.id.module, module.spirv));
-    front_end.modules.push_back(module.id);
-  }
-  return store_.PutFrontEnd(job.program->id(), job.target->compiler, front_end);
 }
 
 // Whatever came of it, the parked requests go on: the pool knows why a front
@@ -193,7 +247,15 @@ void Scheduler::CompleteFrontEnd(const CompileJob& job,
                  Shorten(outcome.status.ToString(), 600));
   }
   for (Parked& request : parked) {
-    Proceed(std::move(request));
+    if (!request.job->front_end_only) {
+      Proceed(std::move(request));
+      continue;
+    }
+    const auto made = job.program->front_end(job.target->compiler);
+    request.on_answer(
+        made != nullptr
+            ? OfFrontEnd(*request.job, made, Origin::kCompiled)
+            : Failed(outcome.status, outcome.diagnostics, request.job->label));
   }
 }
 
@@ -211,7 +273,10 @@ absl::Status Scheduler::StoreArtifact(const CompileJob& job,
 
 void Scheduler::Complete(const CompileJob& job, JobOutcome outcome) {
   if (!outcome.modules.empty()) {  // also of a job that failed afterwards
-    if (!StoreFrontEnd(job, outcome).ok()) {
+    if (!registry_
+             .StoreFrontEnd(*job.program, job.target->compiler, outcome.modules,
+                            outcome.unused_overrides)
+             .ok()) {
       counters_.Add(Counter::kStoreErrors);
     }
   }
@@ -247,6 +312,7 @@ void Scheduler::Complete(const CompileJob& job, JobOutcome outcome) {
                  job.label, job.key_id.ShortHex(), job.target->spec,
                  Shorten(answer.status.ToString(), 600));
   }
+  asked_.Settle(job.target->id, job.key_id, answer.status);
   std::vector<OnAnswer> waiters;
   {
     absl::MutexLock lock(&mutex_);

@@ -16,6 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "daemon/asked_keys.h"
 #include "daemon/counters.h"
 #include "daemon/program_registry.h"
 #include "daemon/worker_pool.h"
@@ -36,9 +37,14 @@ struct Answer {
   absl::Status status;
   bool rejected = false;  // the request itself was wrong
   Diagnostics diagnostics;
-  std::shared_ptr<const Artifact> artifact;  // when OK
+  std::shared_ptr<const Artifact> artifact;  // when OK, of a variant
+  // When OK, of a front end.
+  std::shared_ptr<const FrontEndResult> front_end;
   std::string label;
   Origin origin = Origin::kStore;
+  // Of a living program (live_programs.h): its snapshot, and which one that is.
+  Digest program;
+  uint64_t generation = 0;
 };
 
 // Thread-safe. Requires: everything passed in outlives it.
@@ -49,18 +55,27 @@ class Scheduler {
 
   Scheduler(boost::asio::io_context& io, boost::asio::thread_pool& store_thread,
             storage::VariantStore& store, ProgramRegistry& registry,
-            Counters& counters)
+            AskedKeys& asked, Counters& counters)
       : io_(io),
         store_thread_(store_thread),
         store_(store),
         registry_(registry),
+        asked_(asked),
         counters_(counters) {}
 
-  // Where jobs go. Called once, before the first request.
+  // Where jobs go; null: nowhere, the daemon is sealed and what is not stored
+  // is a miss. Called once, before the first request.
   void set_pool(WorkerPool* pool) { pool_ = pool; }
 
   // Asks for `key`, in any form, for `target`. Blocks: disk.
   void Request(const OpenTargetPtr& target, VariantKey key, OnAnswer on_answer);
+
+  // Asks for what the front end makes of a program, which need not be in the
+  // registry. `background`: behind everything that a client waits for. Blocks:
+  // disk.
+  void RequestFrontEnd(const OpenTargetPtr& target,
+                       std::shared_ptr<RegisteredProgram> program,
+                       bool background, OnAnswer on_answer);
 
   // The pool's OnDone. Confined to the io thread.
   void OnJobDone(std::shared_ptr<CompileJob> job, JobOutcome outcome);
@@ -74,8 +89,8 @@ class Scheduler {
     Diagnostics diagnostics;
   };
 
-  // A request whose overrides may turn out to be read by no code, which only
-  // the front end can say.
+  // A request for the front end, or one whose overrides may turn out to be read
+  // by no code, which only the front end can say.
   struct Parked {
     std::shared_ptr<CompileJob> job;
     OnAnswer on_answer;
@@ -93,7 +108,6 @@ class Scheduler {
 
   // Stores what a job made and answers everyone. On the store thread.
   void Complete(const CompileJob& job, JobOutcome outcome);
-  absl::Status StoreFrontEnd(const CompileJob& job, const JobOutcome& outcome);
   void CompleteFrontEnd(const CompileJob& job, const JobOutcome& outcome);
   absl::Status StoreArtifact(const CompileJob& job, const Artifact& artifact);
 
@@ -101,6 +115,7 @@ class Scheduler {
   boost::asio::thread_pool& store_thread_;
   storage::VariantStore& store_;
   ProgramRegistry& registry_;
+  AskedKeys& asked_;
   Counters& counters_;
   WorkerPool* pool_ = nullptr;
 

@@ -8,6 +8,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <fmt/format.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
@@ -15,8 +16,12 @@
 #include <spdlog/spdlog.h>
 
 #include "daemon/artifact_call.h"
+#include "daemon/explain_call.h"
+#include "daemon/module_call.h"
 #include "daemon/register_call.h"
+#include "daemon/roots_call.h"
 #include "daemon/stream_call.h"
+#include "daemon/surface_call.h"
 #include "daemon/tuning_call.h"
 #include "daemon/version.h"
 #include "kiln/v1/kiln.grpc.pb.h"
@@ -83,11 +88,16 @@ void FillStatus(const ServiceContext& context, bool draining,
   response->set_socket(ToValidUtf8(context.socket));
   response->set_state_folder(ToValidUtf8(context.state_folder));
   response->set_draining(draining);
+  response->set_sealed(context.sealed);
   response->set_stored_artifacts(counts.artifacts);
   response->set_stored_bytes(counts.disk_bytes);
   response->set_open_sessions(static_cast<uint32_t>(context.sessions.size()));
   response->set_jobs_queued(static_cast<uint32_t>(pool.jobs_queued));
   response->set_jobs_running(static_cast<uint32_t>(pool.jobs_running));
+  const sources::SourceCache::Counters sources =
+      context.live_programs.source_counters();
+  context.counters.Set(Counter::kSourceStats, sources.stats);
+  context.counters.Set(Counter::kSourceReads, sources.reads);
   for (const auto& [name, value] : context.counters.Snapshot()) {
     (*response->mutable_counters())[name] = value;
   }
@@ -187,6 +197,73 @@ class Service final : public v1::Kiln::CallbackService {
     return Answer(call, FindTuning(context_, *request, response));
   }
 
+  grpc::ServerUnaryReactor* ListRoots(
+      grpc::CallbackServerContext* call, const v1::ListRootsRequest* request,
+      v1::ListRootsResponse* response) override {
+    return Answer(call, AnswerListRoots(context_, *request, response));
+  }
+
+  grpc::ServerUnaryReactor* AddRoot(grpc::CallbackServerContext* call,
+                                    const v1::AddRootRequest* request,
+                                    v1::AddRootResponse* response) override {
+    return Answer(call, AnswerAddRoot(context_, *request, response));
+  }
+
+  grpc::ServerUnaryReactor* RemoveRoot(grpc::CallbackServerContext* call,
+                                       const v1::RemoveRootRequest* request,
+                                       v1::RemoveRootResponse*) override {
+    return Answer(call, AnswerRemoveRoot(context_, *request));
+  }
+
+  grpc::ServerUnaryReactor* MarkRoots(grpc::CallbackServerContext* call,
+                                      const v1::MarkRootsRequest* request,
+                                      v1::MarkRootsResponse*) override {
+    return Answer(call, AnswerMarkRoots(context_, *request));
+  }
+
+  grpc::ServerUnaryReactor* RegisterSurface(
+      grpc::CallbackServerContext* call,
+      const v1::RegisterSurfaceRequest* request,
+      v1::RegisterSurfaceResponse* response) override {
+    grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
+    AnswerRegisterSurface(context_, *request, response, reactor);
+    return reactor;
+  }
+
+  grpc::ServerUnaryReactor* RemoveSurface(
+      grpc::CallbackServerContext* call,
+      const v1::RemoveSurfaceRequest* request,
+      v1::RemoveSurfaceResponse* response) override {
+    return Answer(call, AnswerRemoveSurface(context_, *request, response));
+  }
+
+  grpc::ServerUnaryReactor* ListSurfaces(
+      grpc::CallbackServerContext* call, const v1::ListSurfacesRequest* request,
+      v1::ListSurfacesResponse* response) override {
+    return Answer(call, AnswerListSurfaces(context_, *request, response));
+  }
+
+  grpc::ServerUnaryReactor* Explain(grpc::CallbackServerContext* call,
+                                    const v1::ExplainRequest* request,
+                                    v1::ExplainResponse* response) override {
+    auto current = [this](const Digest& id)
+        -> absl::StatusOr<std::shared_ptr<RegisteredProgram>> {
+      KILN_ASSIGN_OR_RETURN(ProgramState state,
+                            context_.live_programs.Current(id));
+      KILN_RETURN_IF_ERROR(state.status);
+      return std::move(state.program);
+    };
+    const ExplainContext context{context_.store, context_.registry,
+                                 context_.asked, current};
+    return Answer(call, AnswerExplain(context, *request, response));
+  }
+
+  grpc::ServerWriteReactor<v1::GetModuleResponse>* GetModule(
+      grpc::CallbackServerContext*,
+      const v1::GetModuleRequest* request) override {
+    return StartModuleCall(context_, *request);
+  }
+
   grpc::ServerWriteReactor<v1::GetArtifactResponse>* GetArtifact(
       grpc::CallbackServerContext*,
       const v1::GetArtifactRequest* request) override {
@@ -225,6 +302,12 @@ class Service final : public v1::Kiln::CallbackService {
       response->set_session_id(context_.sessions.Open(
           {*opened, ToValidUtf8(request.client_name())}));
       context_.counters.Add(Counter::kSessionsOpened);
+      // So that `kiln why` can tell it from others. Off the io thread: disk.
+      boost::asio::post(context_.store_thread, [this, target = *opened] {
+        if (!context_.store.PutTarget(target->identity).ok()) {
+          context_.counters.Add(Counter::kStoreErrors);
+        }
+      });
       spdlog::info("session open client=\"{}\" target={}",
                    ToValidUtf8(request.client_name()), (*opened)->spec);
     }

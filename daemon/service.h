@@ -3,16 +3,20 @@
 
 // The gRPC face of the daemon (kiln/v1/kiln.proto): one object that every call
 // enters through. Unary calls are answered in service.cc; each streaming call
-// has a file of its own (stream_call, register_call, artifact_call).
+// has a file of its own (stream_call, register_call, ...).
 
 #include <chrono>
 #include <memory>
 #include <string>
 
 #include "daemon/counters.h"
+#include "daemon/live_programs.h"
 #include "daemon/program_registry.h"
+#include "daemon/reloader.h"
+#include "daemon/root_registry.h"
 #include "daemon/scheduler.h"
 #include "daemon/session_registry.h"
+#include "daemon/surface_registrar.h"
 #include "daemon/worker_pool.h"
 
 namespace grpc {
@@ -21,6 +25,7 @@ class Server;
 
 namespace boost::asio {
 class io_context;
+class thread_pool;
 }  // namespace boost::asio
 
 namespace kiln::daemon {
@@ -29,14 +34,21 @@ namespace kiln::daemon {
 // service.
 struct ServiceContext {
   boost::asio::io_context& io;
+  boost::asio::thread_pool& store_thread;
   storage::VariantStore& store;
   ProgramRegistry& registry;
   Scheduler& scheduler;
+  RootRegistry& roots;
+  LivePrograms& live_programs;
+  Reloader& reloader;
+  SurfaceRegistrar& surfaces;
   SessionRegistry& sessions;
+  AskedKeys& asked;
   WorkerPool& pool;  // io thread only
   Counters& counters;
   std::string socket;
   std::string state_folder;
+  bool sealed = false;  // nothing is compiled, no source is looked at
   std::chrono::steady_clock::time_point started =
       std::chrono::steady_clock::now();
 };

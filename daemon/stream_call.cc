@@ -37,10 +37,25 @@ void FillFailure(const Answer& answer, v1::Completion* completion) {
   }
 }
 
+void FillFrontEnd(const Answer& answer, v1::FrontEnd* out) {
+  out->set_program_id(std::string(answer.program.raw()));
+  std::string warnings;
+  for (const Module& module : answer.front_end->modules) {
+    v1::FrontEnd::Module* part = out->add_modules();
+    part->set_stage(std::string(StageName(module.id.stage)));
+    part->set_digest(std::string(module.id.module.raw()));
+    part->set_bytes(module.spirv.size());
+    part->set_interface(std::string(AsText(module.interface)));
+    warnings += module.warnings;
+  }
+  out->set_warnings(CapDiagnostics(warnings));
+}
+
 v1::ServerMessage ToMessage(uint64_t request_id, const Answer& answer) {
   v1::ServerMessage message;
   v1::Completion* completion = message.mutable_completion();
   completion->set_request_id(request_id);
+  completion->set_generation(answer.generation);
   if (!answer.status.ok()) {
     FillFailure(answer, completion);
     return message;
@@ -49,6 +64,10 @@ v1::ServerMessage ToMessage(uint64_t request_id, const Answer& answer) {
   completion->set_origin(answer.origin == Origin::kCompiled
                              ? v1::ORIGIN_COMPILED
                              : v1::ORIGIN_STORE);
+  if (answer.front_end != nullptr) {
+    FillFrontEnd(answer, completion->mutable_front_end());
+    return message;
+  }
   wire::VariantToWire(*answer.artifact, answer.label,
                       answer.artifact->blob.size(),
                       completion->mutable_variant());
@@ -113,44 +132,66 @@ absl::Status StreamCall::Attach(uint64_t session_id) {
 }
 
 absl::Status StreamCall::HandleBatch(const v1::ClientMessage::Batch& batch) {
-  if (batch.requests_size() > static_cast<int>(limits::kRequestsPerBatch)) {
+  const size_t size = static_cast<size_t>(batch.requests_size()) +
+                      static_cast<size_t>(batch.shaders_size());
+  if (size > limits::kRequestsPerBatch) {
     return absl::InvalidArgumentError(
-        fmt::format("batch.requests has {} entries, over the limit of {}",
-                    batch.requests_size(), limits::kRequestsPerBatch));
+        fmt::format("batch.requests has {} entries, over the limit of {}", size,
+                    limits::kRequestsPerBatch));
   }
   {
     absl::MutexLock lock(&mutex_);
-    if (unanswered_ + static_cast<size_t>(batch.requests_size()) >
-        kMaxUnanswered) {
+    if (unanswered_ + size > kMaxUnanswered) {
       return absl::ResourceExhaustedError(
           fmt::format("over {} requests of this stream wait for an answer",
                       kMaxUnanswered));
     }
-    unanswered_ += static_cast<size_t>(batch.requests_size());
+    unanswered_ += size;
+  }
+  Reloader::Batch programs;
+  for (const v1::ShaderRequest& request : batch.shaders()) {
+    HandleShader(request, programs);
   }
   for (const v1::VariantRequest& request : batch.requests()) {
-    HandleRequest(request);
+    HandleRequest(request, programs);
   }
   return absl::OkStatus();
 }
 
-void StreamCall::HandleRequest(const v1::VariantRequest& request) {
-  auto answer = [self = shared_from_this(), id = request.request_id()](
-                    const Answer& given) { self->Deliver(id, given); };
-  absl::StatusOr<VariantKey> key = wire::KeyFromWire(request);
-  if (!key.ok()) {
-    Answer rejected;
-    rejected.status = key.status();
-    rejected.rejected = true;
-    context_.counters.Add(Counter::kRequestsRejected);
-    answer(rejected);
-    return;
-  }
-  context_.scheduler.Request(session_->target, *std::move(key),
-                             std::move(answer));
+void StreamCall::Reject(uint64_t request_id, const absl::Status& why) {
+  Answer rejected;
+  rejected.status = why;
+  rejected.rejected = true;
+  context_.counters.Add(Counter::kRequestsRejected);
+  Deliver(request_id, rejected, /*first=*/true);
 }
 
-void StreamCall::Deliver(uint64_t request_id, const Answer& answer) {
+void StreamCall::HandleShader(const v1::ShaderRequest& request,
+                              Reloader::Batch& batch) {
+  const auto program = Digest::FromRaw(request.program_id());
+  if (!program.ok()) {
+    Reject(request.request_id(), program.status());
+    return;
+  }
+  Wish wish{request.request_id(), session_->target, {}, true};
+  wish.key.program = *program;
+  context_.reloader.Request(shared_from_this(), std::move(wish), batch);
+}
+
+void StreamCall::HandleRequest(const v1::VariantRequest& request,
+                               Reloader::Batch& batch) {
+  absl::StatusOr<VariantKey> key = wire::KeyFromWire(request);
+  if (!key.ok()) {
+    Reject(request.request_id(), key.status());
+    return;
+  }
+  context_.reloader.Request(
+      shared_from_this(),
+      {request.request_id(), session_->target, *std::move(key)}, batch);
+}
+
+void StreamCall::Deliver(uint64_t request_id, const Answer& answer,
+                         bool first) {
   if (absl::IsAborted(answer.status)) {  // the session's target is no more
     End(absl::UnavailableError(answer.status.message()));
     return;
@@ -158,11 +199,11 @@ void StreamCall::Deliver(uint64_t request_id, const Answer& answer) {
   v1::ServerMessage message = ToMessage(request_id, answer);
   {
     absl::MutexLock lock(&mutex_);
-    --unanswered_;
+    unanswered_ -= first ? 1 : 0;
     // A program that does not compile fails key after key for one reason.
-    if (answer.diagnostics != nullptr &&
-        std::exchange(last_diagnostics_, answer.diagnostics) ==
-            answer.diagnostics) {
+    if (std::exchange(last_diagnostics_, answer.diagnostics) ==
+            answer.diagnostics &&
+        answer.diagnostics != nullptr) {
       message.mutable_completion()->mutable_failure()->clear_diagnostics();
     }
   }
@@ -245,6 +286,7 @@ void StreamCall::Drain() {
 }
 
 void StreamCall::OnDone() {
+  context_.reloader.Forget(this);
   if (session_) {
     context_.sessions.Close(session_id_);
   }

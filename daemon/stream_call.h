@@ -14,6 +14,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "daemon/reloader.h"
 #include "daemon/service.h"
 #include "kiln/v1/kiln.pb.h"
 
@@ -23,6 +24,7 @@ namespace kiln::daemon {
 // it; answers that come later find it closed and are dropped.
 class StreamCall final
     : public grpc::ServerBidiReactor<v1::ClientMessage, v1::ServerMessage>,
+      public Subscriber,
       public std::enable_shared_from_this<StreamCall> {
  public:
   static std::shared_ptr<StreamCall> Start(ServiceContext& context,
@@ -36,6 +38,8 @@ class StreamCall final
   void OnCancel() override;
   void OnDone() override;
 
+  void Deliver(uint64_t request_id, const Answer& answer, bool first) override;
+
  private:
   StreamCall(ServiceContext& context, grpc::CallbackServerContext* rpc)
       : context_(context), call_(rpc) {}
@@ -44,9 +48,10 @@ class StreamCall final
   absl::Status Attach(uint64_t session_id);
   absl::Status HandleBatch(const v1::ClientMessage::Batch& batch);
   void HandleFeedback(const v1::ClientMessage::Feedback& feedback);
-  void HandleRequest(const v1::VariantRequest& request);
+  void HandleRequest(const v1::VariantRequest& request, Reloader::Batch& batch);
+  void HandleShader(const v1::ShaderRequest& request, Reloader::Batch& batch);
+  void Reject(uint64_t request_id, const absl::Status& why);
 
-  void Deliver(uint64_t request_id, const Answer& answer);
   void Send(v1::ServerMessage message);
   // Ends the call once everything queued has been written.
   void End(const absl::Status& status);

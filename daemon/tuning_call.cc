@@ -15,26 +15,13 @@
 #include "storage/variant_store.h"
 
 namespace kiln::daemon {
-namespace {
-
-absl::StatusOr<Digest> ReadDigest(std::string_view field,
-                                  const std::string& raw) {
-  absl::StatusOr<Digest> digest = Digest::FromRaw(raw);
-  if (!digest.ok()) {
-    return absl::InvalidArgumentError(fmt::format(
-        "{} has {} bytes, not {}", field, raw.size(), Digest::kBytes));
-  }
-  return digest;
-}
-
-}  // namespace
-
 absl::Status RememberTuning(ServiceContext& context,
                             const v1::PutTuningRequest& request) {
   KILN_ASSIGN_OR_RETURN(const Digest target,
-                        ReadDigest("target", request.target()));
-  KILN_ASSIGN_OR_RETURN(const Digest id,
-                        ReadDigest("program_id", request.program_id()));
+                        wire::DigestFromWire("target", request.target()));
+  KILN_ASSIGN_OR_RETURN(
+      const Digest id,
+      wire::DigestFromWire("program_id", request.program_id()));
   KILN_ASSIGN_OR_RETURN(const auto program, context.registry.Find(id));
   const Program& schema = program->program();
   // A tuning is a request that leaves everything but the overrides open.
@@ -55,9 +42,10 @@ absl::Status FindTuning(ServiceContext& context,
                         const v1::GetTuningRequest& request,
                         v1::GetTuningResponse* response) {
   KILN_ASSIGN_OR_RETURN(const Digest target,
-                        ReadDigest("target", request.target()));
-  KILN_ASSIGN_OR_RETURN(const Digest id,
-                        ReadDigest("program_id", request.program_id()));
+                        wire::DigestFromWire("target", request.target()));
+  KILN_ASSIGN_OR_RETURN(
+      const Digest id,
+      wire::DigestFromWire("program_id", request.program_id()));
   KILN_ASSIGN_OR_RETURN(const std::optional<Tuning> tuning,
                         context.store.GetTuning(target, id));
   if (!tuning) {

@@ -21,14 +21,16 @@ worker::v1::WorkerCommand MakeLoadProgram(const CompileJob& job) {
   load->set_program_id(std::string(job.program->id().raw()));
   load->set_canonical(std::string(AsText(job.program->canonical())));
   const auto front_end = job.program->front_end(job.target->compiler);
-  if (front_end == nullptr) {
-    return command;
-  }
-  for (const Module& module : front_end->modules) {
+  load->set_checked(front_end != nullptr);
+  for (const Module& module :
+       front_end != nullptr ? front_end->modules
+                            : job.program->known_stages(job.target->compiler)) {
     worker::v1::StageModule* out = load->add_modules();
     out->set_stage(static_cast<uint32_t>(module.id.stage));
     out->set_digest(std::string(module.id.module.raw()));
     out->set_spirv(std::string(AsText(module.spirv)));
+    out->set_interface(std::string(AsText(module.interface)));
+    out->set_warnings(module.warnings);
   }
   return command;
 }
@@ -65,7 +67,9 @@ JobOutcome ToOutcome(const CompileJob& job,
   for (const worker::v1::StageModule& module : result.modules()) {
     if (auto digest = Digest::FromRaw(module.digest()); digest.ok()) {
       outcome.modules.push_back({{static_cast<Stage>(module.stage()), *digest},
-                                 ToBytes(AsBytes(module.spirv()))});
+                                 ToBytes(AsBytes(module.spirv())),
+                                 ToBytes(AsBytes(module.interface())),
+                                 module.warnings()});
     }
   }
   outcome.unused_overrides.assign(result.unused_overrides().begin(),

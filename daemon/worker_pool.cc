@@ -2,10 +2,7 @@
 #include "daemon/worker_pool.h"
 
 #include <algorithm>
-#include <deque>
-#include <list>
 #include <map>
-#include <set>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -15,6 +12,7 @@
 #include "daemon/worker/channel.h"
 #include "daemon/worker_messages.h"
 #include "daemon/worker_process.h"
+#include "daemon/worker_slot.h"
 #include "kiln/worker/v1/worker.pb.h"
 #include "proto/text.h"
 
@@ -38,63 +36,6 @@ constexpr uint32_t kMaxOutsideKills = 8;
 
 // Workers over all targets. Idle ones of other targets make room.
 constexpr uint32_t kMaxWorkersPerSlot = 4;
-
-enum class SlotState : uint8_t { kOpening, kIdle, kCompiling };
-
-std::string_view StateText(SlotState state) {
-  switch (state) {
-    case SlotState::kOpening:
-      return "opening";
-    case SlotState::kIdle:
-      return "idle";
-    case SlotState::kCompiling:
-      return "compiling";
-  }
-  return "unknown";
-}
-
-// One worker and what it is doing.
-struct Slot {
-  explicit Slot(asio::io_context& io) : timer(io) {}
-
-  void StopTimer() {
-    deadline.reset();
-    timer.cancel();
-  }
-
-  std::shared_ptr<WorkerProcess> process;
-  SlotState state = SlotState::kOpening;
-  std::shared_ptr<CompileJob> job;
-  uint64_t job_id = 0;
-  std::string phase;
-  asio::steady_timer timer;  // of the open or the job
-  // Alive while the timer counts: a wait that has expired can not be cancelled
-  // any more, and its handler may come when slot or job are others.
-  std::shared_ptr<int> deadline;
-  OpenTargetPtr opened;  // what this worker said it is
-  bool timed_out = false;
-  bool retired = false;       // on its way out: takes no work, and nobody minds
-  std::set<Digest> programs;  // loaded, see kWorkerPrograms
-  uint64_t jobs_done = 0;
-};
-
-using SlotList = std::list<Slot>;
-
-// The workers and the queue of one target.
-struct TargetWorkers {
-  TargetSpec spec;
-  OpenTargetPtr open;  // null until the first worker has answered
-  std::vector<WorkerPool::OnOpen> waiting;
-  std::deque<std::shared_ptr<CompileJob>> queue;
-  SlotList slots;
-  // Programs whose front end runs right now: others of theirs wait for it.
-  std::set<Digest> in_front_end;
-  // Workers killed from outside since the last one that opened.
-  uint32_t lost_while_opening = 0;
-  // No worker could be opened while others were at work: none is started until
-  // those have gone or one has opened.
-  bool open_failed = false;
-};
 
 Diagnostics Tail(const WorkerExit& exit) {
   return std::make_shared<const std::string>(exit.stderr_tail);
@@ -150,9 +91,25 @@ class ProcessPool final : public WorkerPool {
     }
     const auto spec = TargetSpec::Parse(job->target->spec);
     TargetWorkers& target = WorkersOf(*spec);
-    target.queue.push_back(std::move(job));
+    Enqueue(target, std::move(job));
     ++queued_;
     Schedule();
+  }
+
+  void Promote(const CompileJob& job) override {
+    const auto spec = TargetSpec::Parse(job.target->spec);
+    TargetWorkers& target = WorkersOf(*spec);
+    auto found = std::ranges::find_if(
+        target.queue, [&](const std::shared_ptr<CompileJob>& queued) {
+          return queued->background &&
+                 queued->program->id() == job.program->id();
+        });
+    if (found != target.queue.end()) {
+      std::shared_ptr<CompileJob> wanted = std::move(*found);
+      target.queue.erase(found);
+      wanted->background = false;
+      Enqueue(target, std::move(wanted));
+    }
   }
 
   PoolSnapshot Snapshot() const override {
@@ -189,6 +146,18 @@ class ProcessPool final : public WorkerPool {
   }
 
  private:
+  // In order, but for background work, which comes last.
+  static void Enqueue(TargetWorkers& target, std::shared_ptr<CompileJob> job) {
+    auto at = target.queue.end();
+    if (!job->background) {
+      at = std::ranges::find_if(target.queue,
+                                [](const std::shared_ptr<CompileJob>& queued) {
+                                  return queued->background;
+                                });
+    }
+    target.queue.insert(at, std::move(job));
+  }
+
   TargetWorkers& WorkersOf(const TargetSpec& spec) {
     TargetWorkers& target = targets_[spec];
     target.spec = spec;
@@ -313,7 +282,7 @@ class ProcessPool final : public WorkerPool {
     Slot& slot = target.slots.emplace_back(io_);
     const WorkerSpawnOptions spawn{
         options_.worker_binary, target.spec.ToString(),
-        options_.worker_memory_mb, options_.validate};
+        options_.worker_memory_mb, options_.validate, options_.no_compiler};
     WorkerProcess::Callbacks callbacks{
         [this, &target, &slot](const worker::v1::WorkerReport& report) {
           OnReport(target, slot, report);
@@ -484,13 +453,24 @@ class ProcessPool final : public WorkerPool {
     }
   }
 
+  // Completes what a front end made by the stages that were known before it.
   void KeepFrontEnd(CompileJob& job, const worker::v1::JobResult& result,
-                    const JobOutcome& outcome) {
+                    JobOutcome& outcome) {
     if (result.front_end_us() != 0) {
       counters_.Add(Counter::kFrontEndRuns);
-      spdlog::info("front end program={} ms={:.1f}",
-                   job.program->program().name,
+      counters_.Add(Counter::kStagesCompiled, outcome.modules.size());
+      spdlog::info("front end program={} stages={} ms={:.1f}",
+                   job.program->program().name, outcome.modules.size(),
                    static_cast<double>(result.front_end_us()) / 1000);
+      for (Module& known : job.program->known_stages(job.target->compiler)) {
+        if (std::ranges::none_of(outcome.modules, [&](const Module& made) {
+              return made.id.stage == known.id.stage;
+            })) {
+          outcome.modules.push_back(std::move(known));
+        }
+      }
+      std::ranges::sort(outcome.modules, {},
+                        [](const Module& module) { return module.id.stage; });
       job.program->set_front_end(
           job.target->compiler,
           {outcome.modules, {}, nullptr, outcome.unused_overrides});

@@ -47,6 +47,7 @@ struct CompileJob {
   uint32_t attempts = 0;
   uint32_t outside_kills = 0;
   bool front_end_only = false;  // ends without an artifact
+  bool background = false;      // waits behind all that are not
 };
 
 struct JobOutcome {
@@ -81,6 +82,7 @@ struct WorkerPoolOptions {
   std::chrono::seconds job_timeout{60};
   uint32_t worker_memory_mb = 0;  // 0: no limit
   bool validate = false;
+  bool no_compiler = false;  // workers open devices and refuse jobs
 };
 
 // Confined to the io thread.
@@ -101,6 +103,9 @@ class WorkerPool {
   virtual void Open(const TargetSpec& spec, OnOpen on_open) = 0;
 
   virtual void Submit(std::shared_ptr<CompileJob> job) = 0;
+
+  // Somebody waits for the background job of `job`'s target and program.
+  virtual void Promote(const CompileJob& job) = 0;
 
   virtual PoolSnapshot Snapshot() const = 0;
 

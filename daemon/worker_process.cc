@@ -73,6 +73,9 @@ absl::StatusOr<pid_t> SpawnChild(const WorkerSpawnOptions& options, int channel,
   std::vector<std::string> arguments = {options.binary, "--target",
                                         options.target, "--memory-mb",
                                         std::to_string(options.memory_mb)};
+  if (options.no_compiler) {
+    arguments.emplace_back("--no-compiler");
+  }
   if (options.validate) {
     arguments.emplace_back("--validate");
   }

@@ -29,6 +29,7 @@ struct WorkerSpawnOptions {
   std::string target;
   uint32_t memory_mb = 0;  // 0: no limit
   bool validate = false;
+  bool no_compiler = false;  // refuses every job
 };
 
 // How a worker ended.

@@ -12,8 +12,8 @@ namespace kiln::limits {
 
 // The version of the wire contract this build speaks, and the oldest it still
 // understands (kiln/v1/kiln.proto: Handshake).
-inline constexpr uint32_t kProtocolVersion = 2;
-inline constexpr uint32_t kOldestProtocolVersion = 2;
+inline constexpr uint32_t kProtocolVersion = 3;
+inline constexpr uint32_t kOldestProtocolVersion = 3;
 
 // gRPC refuses messages over 4 MiB on the receiving side (KNOWN_FAULTS 17).
 // Blobs therefore travel in pieces far below it.
@@ -30,6 +30,8 @@ inline constexpr size_t kDiagnosticBytes = 64u << 10;
 // One program: its description and all its sources together.
 inline constexpr size_t kProgramBytes = 32u << 20;
 inline constexpr uint32_t kProgramFiles = 4096;
+inline constexpr uint32_t kProgramIncludes = 65536;
+inline constexpr uint32_t kDefines = 4096;
 inline constexpr uint32_t kNameBytes = 256;
 
 // One include chain; a longer one is a cycle or a mistake (KNOWN_FAULTS 12).
@@ -41,6 +43,11 @@ inline constexpr size_t kExpandedBytes = 64u << 20;
 inline constexpr size_t kModuleBytes = 16u << 20;
 // One pipeline-cache blob.
 inline constexpr size_t kBlobBytes = 64u << 20;
+
+// Search roots of one daemon, and what one shader or surface may hold.
+inline constexpr size_t kSearchRoots = 64;
+inline constexpr size_t kSurfaceBytes = 64u << 10;
+inline constexpr size_t kSurfaces = 255;
 
 inline constexpr uint32_t kFeatureBits = 64;
 inline constexpr uint32_t kOverrides = 64;

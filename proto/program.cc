@@ -20,6 +20,13 @@ constexpr std::array<std::pair<Stage, std::string_view>, 3> kStageNames = {{
     {Stage::kCompute, "compute"},
 }};
 
+constexpr std::array<std::pair<Language, std::string_view>, 3> kLanguageNames =
+    {{
+        {Language::kGlsl, "glsl"},
+        {Language::kHlsl, "hlsl"},
+        {Language::kSpirv, "spirv"},
+    }};
+
 template <typename Range, typename Name>
 auto FindNamed(const Range& range, std::string_view name, Name name_of) {
   auto found = std::ranges::find(range, name, name_of);
@@ -50,6 +57,30 @@ absl::StatusOr<Stage> StageFromName(std::string_view name) {
         fmt::format("unknown stage '{}'", Shorten(name, 100)));
   }
   return found->first;
+}
+
+std::string_view LanguageName(Language language) {
+  auto found = std::ranges::find(kLanguageNames, language,
+                                 &std::pair<Language, std::string_view>::first);
+  return found == kLanguageNames.end() ? "unknown" : found->second;
+}
+
+absl::StatusOr<Language> LanguageFromName(std::string_view name) {
+  auto found = std::ranges::find(
+      kLanguageNames, name, &std::pair<Language, std::string_view>::second);
+  if (found == kLanguageNames.end()) {
+    return absl::InvalidArgumentError(
+        fmt::format("unknown language '{}'; there are glsl, hlsl and spirv",
+                    Shorten(name, 100)));
+  }
+  return found->first;
+}
+
+Language LanguageOfPath(std::string_view path) {
+  if (path.ends_with(".hlsl")) {
+    return Language::kHlsl;
+  }
+  return path.ends_with(".spv") ? Language::kSpirv : Language::kGlsl;
 }
 
 FeatureMask Program::AllFeatures() const {
@@ -129,6 +160,10 @@ const SourceFile* Program::FindFile(std::string_view path) const {
 
 bool Program::IsCompute() const {
   return stages.size() == 1 && stages.front().stage == Stage::kCompute;
+}
+
+bool Program::IsShader() const {
+  return stages.size() == 1 && stages.front().stage == Stage::kFragment;
 }
 
 }  // namespace kiln

@@ -117,15 +117,49 @@ struct PipelineSkeleton {
   std::vector<Stage> push_constant_stages;
 };
 
+// What a stage is written in. SPIR-V, of any compiler, is taken as it is.
+enum class Language : uint8_t { kGlsl = 1, kHlsl = 2, kSpirv = 3 };
+
+// "glsl", "hlsl" or "spirv".
+std::string_view LanguageName(Language language);
+
+// Errors: InvalidArgument naming the unknown language.
+absl::StatusOr<Language> LanguageFromName(std::string_view name);
+
+// By the end of its name: .hlsl, .spv, else GLSL.
+Language LanguageOfPath(std::string_view path);
+
 struct StageSource {
   Stage stage = Stage::kVertex;
-  std::string path;  // one of Program::files
+  std::string path;  // one of Program::files; of a recipe, a virtual path
+  Language language = Language::kGlsl;
+  std::string entry = "main";  // GLSL knows no other
 };
 
 // Virtual path ('/'-separated, relative, no "..") and content.
 struct SourceFile {
   std::string path;
-  std::string text;
+  std::string text;  // bytes, where it is SPIR-V
+};
+
+// What one `#include` of a source opens, found by whoever gathered the files.
+struct IncludeEdge {
+  std::string from;     // path of the file that includes
+  std::string name;     // as it is written there
+  bool angled = false;  // <name>, not "name"
+  std::string path;     // one of Program::files; empty: it does not open
+  std::string problem;  // why not, one line
+
+  friend auto operator<=>(const IncludeEdge&, const IncludeEdge&) = default;
+};
+
+// Where a program takes user code (SPEC section 5, shaders/surface/).
+struct SurfaceSlot {
+  // The name by which its shaders include the generated file; empty: the
+  // program takes no surface shaders.
+  std::string include;
+  std::string function = "surface";  // what each surface shader defines
+  std::string parameters;            // of that function, as GLSL writes them
 };
 
 struct Define {
@@ -133,9 +167,16 @@ struct Define {
   std::string value;
 };
 
+// Either whole, with every file its stages need, or a *recipe* (`rooted`): then
+// stages name virtual paths, and kilnd finds the files in its search roots and
+// makes a whole program of them, a *snapshot*, again whenever one changes. A
+// program of one stage that is no pipeline is a *shader*: it has a front end
+// and no variants.
+//
 // Thread-compatible value. `Validate` states the invariants.
 struct Program {
   std::string name;
+  bool rooted = false;
   std::vector<StageSource> stages;
   std::vector<Define> defines;
   // constant_id of each 32-bit word of a feature mask, the low word first.
@@ -156,8 +197,11 @@ struct Program {
   // A compute shader among `files` that reads what a draw reads and writes the
   // bits this draw needs (shaders/lab/derivation.h); empty: there is none.
   std::string derivation;
+  SurfaceSlot surface;
   PipelineSkeleton pipeline;
-  std::vector<SourceFile> files;  // sorted by path
+  std::vector<SourceFile> files;  // sorted by path; none in a recipe
+  // Sorted. Empty: includes are looked up among `files` as they are met.
+  std::vector<IncludeEdge> includes;
 
   // The mask with every declared bit: the features of the whole shader.
   FeatureMask AllFeatures() const;
@@ -180,6 +224,13 @@ struct Program {
 
   // True for one compute stage, false for vertex and maybe fragment.
   bool IsCompute() const;
+
+  // True when the stages do not make a pipeline.
+  bool IsShader() const;
+
+  // True when what its keys mean can change while it is used: a recipe, or a
+  // program that takes surface shaders.
+  bool IsLiving() const { return rooted || !surface.include.empty(); }
 
   // Checks every rule the rest of Kiln relies on: names unique and valid
   // UTF-8, bits distinct and within the declared constants, at least one kind,

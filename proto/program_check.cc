@@ -56,16 +56,15 @@ absl::Status CheckNames(std::string_view field, const Range& range,
 }
 
 // A virtual path stays inside the program: relative, normal, no "..".
-absl::Status CheckPath(std::string_view path) {
+absl::Status CheckPath(std::string_view field, std::string_view path) {
   if (path.empty() || path.size() > limits::kNameBytes || !IsValidUtf8(path) ||
       path.find('\0') != path.npos) {
-    return Invalid("files",
-                   fmt::format("'{}' is not a path", ToValidUtf8(path)));
+    return Invalid(field, fmt::format("'{}' is not a path", ToValidUtf8(path)));
   }
   for (absl::string_view part :
        absl::StrSplit(absl::string_view(path.data(), path.size()), '/')) {
     if (part.empty() || part == "." || part == "..") {
-      return Invalid("files",
+      return Invalid(field,
                      fmt::format("'{}' is not a plain relative path", path));
     }
   }
@@ -257,14 +256,92 @@ absl::Status CheckAxes(const Program& program) {
   return CheckNames("blends", program.blends, &AxisValue::name);
 }
 
+absl::Status CheckIncludes(const Program& program) {
+  if (program.includes.size() > limits::kProgramIncludes) {
+    return Invalid("includes", fmt::format("has over {} entries",
+                                           limits::kProgramIncludes));
+  }
+  for (const IncludeEdge& edge : program.includes) {
+    if (program.FindFile(edge.from) == nullptr ||
+        (!edge.path.empty() && program.FindFile(edge.path) == nullptr)) {
+      return Invalid("includes", fmt::format("'{}' in '{}' names no file",
+                                             Shorten(edge.name, 100),
+                                             Shorten(edge.from, 200)));
+    }
+    if (!IsValidUtf8(edge.problem)) {
+      return Invalid("includes", "hold a problem that is not UTF-8");
+    }
+    if (edge.path.empty() == edge.problem.empty()) {
+      return Invalid("includes",
+                     fmt::format("'{}' in '{}' opens and does not",
+                                 Shorten(edge.name, 100), edge.from));
+    }
+  }
+  auto later = [](const IncludeEdge& a, const IncludeEdge& b) {
+    return a >= b;
+  };
+  return std::ranges::adjacent_find(program.includes, later) ==
+                 program.includes.end()
+             ? absl::OkStatus()
+             : Invalid("includes", "are not sorted, or one appears twice");
+}
+
+// A define reaches the compiler as a line of text: it must stay one line.
+absl::Status CheckDefines(const Program& program) {
+  if (program.defines.size() > limits::kDefines) {
+    return Invalid("defines",
+                   fmt::format("has {} entries, over the limit of {}",
+                               program.defines.size(), limits::kDefines));
+  }
+  auto is_identifier = [](std::string_view name) {
+    constexpr std::string_view kLetters =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    return !name.empty() && name.find_first_not_of(kLetters) == name.npos &&
+           (name.front() < '0' || name.front() > '9');
+  };
+  for (const Define& define : program.defines) {
+    if (!is_identifier(define.name)) {
+      return Invalid("defines", fmt::format("'{}' is not an identifier",
+                                            Shorten(define.name, 100)));
+    }
+    if (define.value.size() > limits::kDiagnosticBytes ||
+        define.value.find_first_of(std::string_view("\n\r\0\\", 4)) !=
+            define.value.npos) {
+      return Invalid("defines",
+                     fmt::format("the value of {} is too long, or holds a line "
+                                 "end, NUL or backslash",
+                                 define.name));
+    }
+  }
+  return CheckNames("defines", program.defines, &Define::name);
+}
+
+absl::Status CheckSurfaceSlot(const Program& program) {
+  if (program.surface.include.empty()) {
+    return absl::OkStatus();
+  }
+  KILN_RETURN_IF_ERROR(CheckPath("surface.include", program.surface.include));
+  KILN_RETURN_IF_ERROR(CheckName("surface.function", program.surface.function));
+  if (program.surface.parameters.size() > limits::kStatusTextBytes ||
+      !IsValidUtf8(program.surface.parameters) ||
+      program.surface.parameters.find_first_of("\n\r#;{}") !=
+          std::string::npos) {
+    return Invalid("surface.parameters", "is not a list of parameters");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckFiles(const Program& program) {
+  if (program.rooted && !program.files.empty()) {
+    return Invalid("files", "a recipe has none");
+  }
   if (program.files.size() > limits::kProgramFiles) {
     return Invalid("files",
                    fmt::format("has over {} entries", limits::kProgramFiles));
   }
   size_t total = 0;
   for (const SourceFile& file : program.files) {
-    KILN_RETURN_IF_ERROR(CheckPath(file.path));
+    KILN_RETURN_IF_ERROR(CheckPath("files", file.path));
     total += file.text.size();
   }
   if (total > limits::kProgramBytes) {
@@ -277,7 +354,20 @@ absl::Status CheckFiles(const Program& program) {
   if (std::ranges::adjacent_find(program.files, later) != program.files.end()) {
     return Invalid("files", "are not sorted by path, or one appears twice");
   }
-  return absl::OkStatus();
+  return CheckIncludes(program);
+}
+
+// A recipe's source is found later, in a search root: by a relative virtual
+// path, or by "/<root>/<path>".
+absl::Status CheckSource(const Program& program, std::string_view field,
+                         std::string_view path) {
+  if (program.rooted) {
+    return CheckPath(field, path.starts_with('/') ? path.substr(1) : path);
+  }
+  return program.FindFile(path) != nullptr
+             ? absl::OkStatus()
+             : Invalid(field,
+                       fmt::format("no source file '{}'", ToValidUtf8(path)));
 }
 
 absl::Status CheckStages(const Program& program) {
@@ -290,23 +380,21 @@ absl::Status CheckStages(const Program& program) {
       return Invalid("stages",
                      fmt::format("{} appears twice", StageName(source.stage)));
     }
-    if (program.FindFile(source.path) == nullptr) {
-      return Invalid("stages", fmt::format("no source file '{}'",
-                                           ToValidUtf8(source.path)));
+    if (LanguageName(source.language) == "unknown") {
+      return Invalid("stages", "holds an unknown language");
     }
+    KILN_RETURN_IF_ERROR(CheckName("stages.entry", source.entry));
+    KILN_RETURN_IF_ERROR(CheckSource(program, "stages", source.path));
   }
   if (seen.contains(Stage::kCompute) && seen.size() > 1) {
     return Invalid("stages", "a compute stage stands alone");
   }
-  if (!seen.contains(Stage::kCompute) && !seen.contains(Stage::kVertex)) {
-    return Invalid("stages", "there is no vertex or compute stage");
+  if (seen.empty()) {
+    return Invalid("stages", "is empty");
   }
-  if (!program.derivation.empty() &&
-      program.FindFile(program.derivation) == nullptr) {
-    return Invalid("derivation", fmt::format("no source file '{}'",
-                                             ToValidUtf8(program.derivation)));
-  }
-  return absl::OkStatus();
+  return program.derivation.empty()
+             ? absl::OkStatus()
+             : CheckSource(program, "derivation", program.derivation);
 }
 
 }  // namespace
@@ -318,7 +406,8 @@ absl::Status Program::Validate() const {
   KILN_RETURN_IF_ERROR(CheckFiles(*this));
   KILN_RETURN_IF_ERROR(CheckStages(*this));
   KILN_RETURN_IF_ERROR(CheckOverrides(*this));
-  return CheckNames("defines", defines, &Define::name);
+  KILN_RETURN_IF_ERROR(CheckSurfaceSlot(*this));
+  return CheckDefines(*this);
 }
 
 }  // namespace kiln

@@ -2,6 +2,7 @@
 
 // Program <-> canonical bytes. The grammar is in storage/FORMAT.md.
 
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@ namespace {
 
 // "KPR" and the format version. A change of layout takes a new version: old
 // programs keep their id, since an id names these bytes.
-constexpr uint32_t kProgramMagic = 0x0252504B;
+constexpr uint32_t kProgramMagic = 0x0352504B;
 constexpr uint32_t kMaxSmallList = 256;
 
 void WriteConstants(CanonicalWriter& out,
@@ -186,6 +187,9 @@ void WriteSchema(CanonicalWriter& out, const Program& program) {
                [&](const std::string& name) { out.Text(name); });
   out.U8(program.no_contraction ? 1 : 0);
   out.Text(program.derivation);
+  out.Text(program.surface.include);
+  out.Text(program.surface.function);
+  out.Text(program.surface.parameters);
 }
 
 void ReadSchema(CanonicalReader& in, Program& program) {
@@ -216,6 +220,38 @@ void ReadSchema(CanonicalReader& in, Program& program) {
               [&] { program.workgroup_size.push_back(in.Text()); });
   program.no_contraction = in.U8() != 0;
   program.derivation = in.Text();
+  program.surface.include = in.Text();
+  program.surface.function = in.Text();
+  program.surface.parameters = in.Text();
+}
+
+void WriteFiles(CanonicalWriter& out, const Program& program) {
+  out.Sequence(program.files, [&](const SourceFile& file) {
+    out.Text(file.path);
+    out.Text(file.text);
+  });
+  out.Sequence(program.includes, [&](const IncludeEdge& edge) {
+    out.Text(edge.from);
+    out.Text(edge.name);
+    out.U8(edge.angled ? 1 : 0);
+    out.Text(edge.path);
+    out.Text(edge.problem);
+  });
+}
+
+void ReadFiles(CanonicalReader& in, Program& program) {
+  in.Sequence(limits::kProgramFiles, [&] {
+    std::string path = in.Text();
+    program.files.push_back({std::move(path), in.Text()});
+  });
+  in.Sequence(limits::kProgramIncludes, [&] {
+    IncludeEdge& edge = program.includes.emplace_back();
+    edge.from = in.Text();
+    edge.name = in.Text();
+    edge.angled = in.U8() != 0;
+    edge.path = in.Text();
+    edge.problem = in.Text();
+  });
 }
 
 }  // namespace
@@ -224,9 +260,12 @@ Bytes EncodeProgram(const Program& program) {
   CanonicalWriter out;
   out.U32(kProgramMagic);
   out.Text(program.name);
+  out.U8(program.rooted ? 1 : 0);
   out.Sequence(program.stages, [&](const StageSource& source) {
     out.U8(static_cast<uint8_t>(source.stage));
     out.Text(source.path);
+    out.U8(static_cast<uint8_t>(source.language));
+    out.Text(source.entry);
   });
   out.Sequence(program.defines, [&](const Define& define) {
     out.Text(define.name);
@@ -234,10 +273,7 @@ Bytes EncodeProgram(const Program& program) {
   });
   WriteSchema(out, program);
   WriteSkeleton(out, program.pipeline);
-  out.Sequence(program.files, [&](const SourceFile& file) {
-    out.Text(file.path);
-    out.Text(file.text);
-  });
+  WriteFiles(out, program);
   return std::move(out).Take();
 }
 
@@ -249,23 +285,28 @@ absl::StatusOr<Program> DecodeProgram(ByteView bytes) {
   }
   Program program;
   program.name = in.Text();
+  program.rooted = in.U8() != 0;
   in.Sequence(kMaxSmallList, [&] {
     StageSource& source = program.stages.emplace_back();
     source.stage = static_cast<Stage>(in.U8());
     source.path = in.Text();
+    source.language = static_cast<Language>(in.U8());
+    source.entry = in.Text();
   });
-  in.Sequence(limits::kProgramFiles, [&] {
+  in.Sequence(limits::kDefines, [&] {
     std::string name = in.Text();
     program.defines.push_back({std::move(name), in.Text()});
   });
   ReadSchema(in, program);
   program.pipeline = ReadSkeleton(in);
-  in.Sequence(limits::kProgramFiles, [&] {
-    std::string path = in.Text();
-    program.files.push_back({std::move(path), in.Text()});
-  });
+  ReadFiles(in, program);
   KILN_RETURN_IF_ERROR(in.Finish("program"));
   KILN_RETURN_IF_ERROR(program.Validate());
+  // An id names bytes: one program must not have two.
+  const Bytes canonical = EncodeProgram(program);
+  if (!std::ranges::equal(canonical, bytes)) {
+    return absl::InvalidArgumentError("program: the bytes are not canonical");
+  }
   return program;
 }
 

@@ -248,11 +248,36 @@ void ReadCompute(TableReader& root, Program& program) {
   }
 }
 
+// `fragment = "lit.frag"`, or a table { source, language, entry }.
+StageSource ReadStage(TableReader& stages, Stage stage,
+                      const toml::node& node) {
+  StageSource source;
+  source.stage = stage;
+  source.path = node.value_or(std::string());
+  source.language = LanguageOfPath(source.path);
+  if (node.is_table()) {
+    stages.Table(StageName(stage), true, [&](TableReader& reader) {
+      reader.Keys({"source", "language", "entry"});
+      source.path = reader.Text("source");
+      source.entry = reader.Text("entry", false, "main");
+      source.language = LanguageOfPath(source.path);
+      if (reader.Has("language")) {
+        auto language = LanguageFromName(reader.Text("language"));
+        if (!language.ok()) {
+          reader.FailHere(std::string(language.status().message()));
+        }
+        source.language = language.value_or(Language::kGlsl);
+      }
+    });
+  }
+  return source;
+}
+
 void ReadSchema(TableReader& root, Program& program) {
   root.Table("stages", true, [&](TableReader& reader) {
     reader.Entries([&](const std::string& key, const toml::node& node) {
       if (auto stage = StageFromName(key); stage.ok()) {
-        program.stages.push_back({*stage, node.value_or(std::string())});
+        program.stages.push_back(ReadStage(reader, *stage, node));
       } else {
         reader.Fail(node, fmt::format("unknown stage '{}'", ToValidUtf8(key)));
       }
@@ -288,6 +313,12 @@ void ReadSchema(TableReader& root, Program& program) {
   root.Table("derivation", false, [&](TableReader& reader) {
     reader.Keys({"source"});
     program.derivation = reader.Text("source");
+  });
+  root.Table("surface", false, [&](TableReader& reader) {
+    reader.Keys({"include", "function", "parameters"});
+    program.surface.include = reader.Text("include");
+    program.surface.function = reader.Text("function", false, "surface");
+    program.surface.parameters = reader.Text("parameters");
   });
   // A program without an axis has one unnamed choice on it.
   if (program.backdrops.empty()) {
@@ -347,7 +378,8 @@ absl::Status ReadSources(const std::filesystem::path& folder,
   return absl::OkStatus();
 }
 
-absl::StatusOr<Program> ReadProgram(const std::filesystem::path& file) {
+absl::StatusOr<Program> ReadProgram(const std::filesystem::path& file,
+                                    const ProgramFileOptions& options) {
   KILN_ASSIGN_OR_RETURN(std::string text, ReadWholeFile(file));
   toml::table table;
   try {  // toml++ has no error-code interface unless exceptions are off
@@ -359,9 +391,12 @@ absl::StatusOr<Program> ReadProgram(const std::filesystem::path& file) {
   }
   absl::Status status;
   TableReader root(table, "program", status);
-  root.Keys({"format", "name", "sources", "stages", "defines", "features",
-             "kind", "backdrop", "blend", "override", "compute", "compile",
-             "derivation", "pipeline", "vertex_binding", "vertex_attribute",
+  root.Keys({"format",     "name",           "rooted",
+             "sources",    "stages",         "defines",
+             "features",   "kind",           "backdrop",
+             "blend",      "override",       "compute",
+             "compile",    "derivation",     "surface",
+             "pipeline",   "vertex_binding", "vertex_attribute",
              "descriptor", "push_constants"});
   if (const uint32_t format = root.U32("format");
       status.ok() && format != kFormat) {
@@ -372,18 +407,28 @@ absl::StatusOr<Program> ReadProgram(const std::filesystem::path& file) {
   program.name = root.Text("name");
   ReadSchema(root, program);
   ReadSkeleton(root, program.pipeline);
-  const std::vector<std::string> sources = root.Texts("sources", true);
+  const bool says_rooted = root.Bool("rooted", false);
+  program.rooted = says_rooted || options.rooted;
+  const std::vector<std::string> sources = root.Texts("sources", !says_rooted);
   KILN_RETURN_IF_ERROR(status);
-  KILN_RETURN_IF_ERROR(ReadSources(
-      file.parent_path().empty() ? "." : file.parent_path(), sources, program));
+  if (says_rooted && !sources.empty()) {
+    return absl::InvalidArgumentError(
+        "a rooted program lists no sources: kilnd finds them");
+  }
+  if (!program.rooted) {
+    KILN_RETURN_IF_ERROR(
+        ReadSources(file.parent_path().empty() ? "." : file.parent_path(),
+                    sources, program));
+  }
   KILN_RETURN_IF_ERROR(program.Validate());
   return program;
 }
 
 }  // namespace
 
-absl::StatusOr<Program> LoadProgramFile(const std::filesystem::path& file) {
-  absl::StatusOr<Program> program = ReadProgram(file);
+absl::StatusOr<Program> LoadProgramFile(const std::filesystem::path& file,
+                                        const ProgramFileOptions& options) {
+  absl::StatusOr<Program> program = ReadProgram(file, options);
   if (!program.ok()) {
     return About(file.string(), program.status());
   }

@@ -69,13 +69,8 @@ std::vector<OverrideValue> OverridesFromWire(const Message& message) {
 template <typename Message>
 absl::StatusOr<VariantKey> ReadKey(const Message& message) {
   VariantKey key;
-  absl::StatusOr<Digest> program = Digest::FromRaw(message.program_id());
-  if (!program.ok()) {
-    return absl::InvalidArgumentError(
-        fmt::format("program_id has {} bytes, not {}",
-                    message.program_id().size(), Digest::kBytes));
-  }
-  key.program = *program;
+  KILN_ASSIGN_OR_RETURN(key.program,
+                        DigestFromWire("program_id", message.program_id()));
   key.kind = message.kind();
   key.backdrop = message.backdrop();
   key.blend = message.blend();
@@ -102,6 +97,16 @@ grpc::Status ToGrpc(const absl::Status& status) {
 absl::Status FromGrpc(const grpc::Status& status) {
   return {static_cast<absl::StatusCode>(status.error_code()),
           ToValidUtf8(status.error_message())};
+}
+
+absl::StatusOr<Digest> DigestFromWire(std::string_view field,
+                                      std::string_view raw) {
+  absl::StatusOr<Digest> digest = Digest::FromRaw(raw);
+  if (!digest.ok()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{} has {} bytes, not {}", field, raw.size(), Digest::kBytes));
+  }
+  return digest;
 }
 
 absl::StatusOr<VariantKey> KeyFromWire(const v1::VariantRequest& request) {

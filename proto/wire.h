@@ -28,6 +28,10 @@ namespace kiln::wire {
 grpc::Status ToGrpc(const absl::Status& status);
 absl::Status FromGrpc(const grpc::Status& status);
 
+// A digest of the field named. Errors: InvalidArgument naming it.
+absl::StatusOr<Digest> DigestFromWire(std::string_view field,
+                                      std::string_view raw);
+
 // Errors: InvalidArgument when the program id is not a digest.
 absl::StatusOr<VariantKey> KeyFromWire(const v1::VariantRequest& request);
 // The key a variant is stored under. Errors: as above.

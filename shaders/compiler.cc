@@ -1,140 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shaders/compiler.h"
 
+#include <algorithm>
 #include <cctype>
-#include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
-#include <shaderc/shaderc.hpp>
+#include <shaderc/shaderc.h>
 #include <spirv-tools/libspirv.hpp>
 
 #include "proto/limits.h"
 #include "proto/spirv_view.h"
 #include "proto/text.h"
 #include "shaders/contraction.h"
-#include "shaders/includer.h"
-#include "shaders/invalid_module.h"
+#include "shaders/diagnostics.h"
+#include "shaders/front_end.h"
+#include "shaders/module_rules.h"
 
 namespace kiln::shaders {
 namespace {
 
-// Raised when this file sets other options, so that modules of an older build
-// are not taken for those of this one.
-constexpr int kOptionsRevision = 1;
-
-// Owns what one shaderc_include_result points to.
-struct OpenInclude {
-  std::string name;
-  std::string text;
-  shaderc_include_result result{};
-
-  OpenInclude(std::string_view opened_name, std::string_view opened_text)
-      : name(opened_name), text(opened_text) {
-    result = {name.data(), name.size(), text.data(), text.size(), this};
-  }
-
-  OpenInclude(const OpenInclude&) = delete;  // `result` points into it
-  OpenInclude& operator=(const OpenInclude&) = delete;
-};
-
-// shaderc's callbacks on top of Includer. An error is a result without a name.
-class ShadercIncluder : public shaderc::CompileOptions::IncluderInterface {
- public:
-  ShadercIncluder(const Program& program, std::string_view root_path)
-      : includer_(program, root_path) {}
-
-  shaderc_include_result* GetInclude(const char* requested,
-                                     shaderc_include_type type,
-                                     const char* requesting,
-                                     size_t depth) override {
-    const auto form = type == shaderc_include_type_relative
-                          ? Includer::Form::kQuoted
-                          : Includer::Form::kAngled;
-    absl::StatusOr<Includer::File> file =
-        includer_.Open(requested, form, requesting, depth);
-    if (file.ok()) {
-      failed_.clear();
-      return Release(std::make_unique<OpenInclude>(file->path, file->text));
-    }
-    // glslang asks for a quoted name that failed once more, in angled form, and
-    // shows only the second message. The first one says more.
-    if (failed_ != requested || form == Includer::Form::kQuoted) {
-      failed_ = requested;
-      failure_ = std::string(file.status().message());
-    }
-    return Release(std::make_unique<OpenInclude>("", failure_));
-  }
-
-  void ReleaseInclude(shaderc_include_result* result) override {
-    delete static_cast<OpenInclude*>(result->user_data);
-  }
-
- private:
-  // ReleaseInclude deletes it.
-  static shaderc_include_result* Release(std::unique_ptr<OpenInclude> open) {
-    return &open.release()->result;
-  }
-
-  Includer includer_;
-  std::string failed_;   // the name asked for last, if it failed
-  std::string failure_;  // and why
-};
-
-shaderc_shader_kind KindOf(Stage stage) {
-  switch (stage) {
-    case Stage::kVertex:
-      return shaderc_vertex_shader;
-    case Stage::kCompute:
-      return shaderc_compute_shader;
-    case Stage::kFragment:
-      break;
-  }
-  return shaderc_fragment_shader;
-}
-
-shaderc::SpvCompilationResult RunCompiler(const Program& program,
-                                          const StageSource& source,
-                                          const CompileOptions& wanted) {
-  // Built once: it starts glslang's symbol tables, 65 ms. Const use of it is
-  // thread-safe (glslang holds a lock of its own).
-  static const shaderc::Compiler* const compiler = new shaderc::Compiler();
-  shaderc::CompileOptions options;
-  options.SetSourceLanguage(shaderc_source_language_glsl);
-  options.SetOptimizationLevel(shaderc_optimization_level_zero);
-  options.SetTargetEnvironment(shaderc_target_env_vulkan,
-                               shaderc_env_version_vulkan_1_3);
-  options.SetIncluder(std::make_unique<ShadercIncluder>(program, source.path));
-  if (wanted.debug_lines) {
-    options.SetGenerateDebugInfo();
-  }
-  for (const Define& define : program.defines) {
-    options.AddMacroDefinition(define.name, define.value);
-  }
-  const SourceFile* file = program.FindFile(source.path);
-  const std::string_view text =
-      file == nullptr ? std::string_view() : file->text;
-  return compiler->CompileGlslToSpv(text.data(), text.size(),
-                                    KindOf(source.stage), source.path.c_str(),
-                                    "main", options);
-}
-
-// Why the module of a source without errors is invalid, in the source's terms
-// where that is known. Compiles again, with debug lines.
-std::string ExplainInvalidModule(const Program& program,
-                                 const StageSource& source,
-                                 std::string_view validator_message) {
-  const shaderc::SpvCompilationResult result =
-      RunCompiler(program, source, {.debug_lines = true});
-  std::string text;
-  for (const LogicalConstantFault& fault :
-       FindLogicalConstantFaults({result.begin(), result.end()})) {
-    text += DescribeFault(program, fault) + "\n";
-  }
-  return text + fmt::format("{}: error: the compiler made invalid SPIR-V: {}\n",
-                            source.path, validator_message);
-}
+// Raised when the front ends set other options, or hold modules to other rules,
+// so that modules of an older build are not taken for those of this one.
+constexpr int kOptionsRevision = 2;
 
 const StageSource* FindStage(const Program& program, Stage stage) {
   for (const StageSource& source : program.stages) {
@@ -143,6 +33,23 @@ const StageSource* FindStage(const Program& program, Stage stage) {
     }
   }
   return nullptr;
+}
+
+// A copy, when there is a mark to leave out: whoever looks for the first
+// directive of a file must not find one.
+std::optional<Program> WithoutByteOrderMarks(const Program& program) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  auto has_mark = [&](const SourceFile& file) {
+    return file.text.starts_with(kMark);
+  };
+  if (std::ranges::none_of(program.files, has_mark)) {
+    return std::nullopt;
+  }
+  Program copy = program;
+  for (SourceFile& file : copy.files) {
+    file.text.erase(0, has_mark(file) ? kMark.size() : 0);
+  }
+  return copy;
 }
 
 // `text` with every run of blanks and line ends made one blank.
@@ -158,45 +65,75 @@ std::string OneLine(std::string_view text) {
   return line;
 }
 
+std::string_view MessageOf(const absl::Status& status) {
+  return {status.message().data(), status.message().size()};
+}
+
 StageResult Failure(std::string_view diagnostics) {
   return {{}, CapDiagnostics(diagnostics)};
 }
 
+// What is wrong with a module that compiled; empty: nothing.
+std::string FaultOf(const Program& program, const StageSource& source,
+                    const CompileOptions& options,
+                    std::span<const uint32_t> spirv) {
+  if (!options.debug_lines && spirv.size_bytes() > limits::kModuleBytes) {
+    return ErrorAt(
+        source.path, 1,
+        fmt::format("the module has {} bytes, over the limit of {}; look for "
+                    "large constant arrays",
+                    spirv.size_bytes(), limits::kModuleBytes));
+  }
+  if (const absl::Status valid = ValidateModule(spirv); !valid.ok()) {
+    return FrontEndFor(source.language)
+        .ExplainInvalid(program, source, MessageOf(valid));
+  }
+  absl::Status rules = CheckEntryPoint(spirv, source.stage, source.entry);
+  if (rules.ok()) {
+    rules = CheckConstantIds(spirv);
+  }
+  return rules.ok() ? std::string() : ErrorAt(source.path, 1, MessageOf(rules));
+}
+
 }  // namespace
+
+const FrontEnd& FrontEndFor(Language language) {
+  switch (language) {
+    case Language::kHlsl:
+      return HlslFrontEnd();
+    case Language::kSpirv:
+      return SpirvFrontEnd();
+    case Language::kGlsl:
+      break;
+  }
+  return GlslFrontEnd();
+}
 
 StageResult CompileStage(const Program& program, Stage stage,
                          const CompileOptions& options) {
+  if (const std::optional<Program> clean = WithoutByteOrderMarks(program)) {
+    return CompileStage(*clean, stage, options);
+  }
   const StageSource* source = FindStage(program, stage);
   if (source == nullptr) {
     return Failure(fmt::format("program {} has no {} stage", program.name,
                                StageName(stage)));
   }
-  const shaderc::SpvCompilationResult result =
-      RunCompiler(program, *source, options);
-  const std::string messages = result.GetErrorMessage();
-  const std::span<const uint32_t> spirv(result.begin(), result.end());
-  if (result.GetCompilationStatus() != shaderc_compilation_status_success ||
-      spirv.empty()) {
-    return Failure(
-        messages.empty()
-            ? fmt::format("{}: error: the compiler failed without a message",
-                          source->path)
-            : messages);
+  if (program.FindFile(source->path) == nullptr) {
+    return Failure(ErrorAt(source->path, 1, "there is no such file"));
   }
-  if (!options.debug_lines && spirv.size_bytes() > limits::kModuleBytes) {
-    return Failure(
-        fmt::format("{}: error: the module has {} bytes, over the limit of {}; "
-                    "look for large constant arrays",
-                    source->path, spirv.size_bytes(), limits::kModuleBytes));
+  StageResult made =
+      FrontEndFor(source->language).Compile(program, *source, options);
+  if (!made.ok()) {
+    return Failure(made.diagnostics);
   }
-  if (absl::Status valid = ValidateModule(spirv); !valid.ok()) {
-    const std::string_view why(valid.message().data(), valid.message().size());
-    return Failure(messages + ExplainInvalidModule(program, *source, why));
+  if (const std::string fault = FaultOf(program, *source, options, made.spirv);
+      !fault.empty()) {
+    return Failure(made.diagnostics + fault);
   }
-  return {program.no_contraction
-              ? ForbidContraction(spirv)
-              : std::vector<uint32_t>(spirv.begin(), spirv.end()),
-          CapDiagnostics(messages)};
+  return {program.no_contraction ? ForbidContraction(made.spirv)
+                                 : std::move(made.spirv),
+          CapDiagnostics(made.diagnostics)};
 }
 
 absl::Status ValidateModule(std::span<const uint32_t> spirv) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The front end: a program's GLSL to SPIR-V, one module per stage, validated.
-// For one process and one compile at a time it is plain calls; isolation from
-// a compiler that crashes or never ends is the worker's job (daemon/worker/).
-// Includes resolve among the program's own files only, so no path outside it
-// is ever read (KNOWN_FAULTS 25). Drivers are in shaders/pipeline/.
+// The front end: a program's GLSL, HLSL or SPIR-V to one module per stage,
+// validated. Plain calls; isolation from a compiler that crashes or never ends
+// is the worker's job (daemon/worker/). Includes resolve among the program's
+// own files only, so no path outside it is ever read (KNOWN_FAULTS 25). What a
+// module declares is in interface_reflection.h; drivers are in pipeline/.
 
 #include <cstdint>
 #include <set>
@@ -23,7 +23,9 @@ namespace kiln::shaders {
 // not an error: `spirv` is empty and `diagnostics` says why.
 struct StageResult {
   std::vector<uint32_t> spirv;
-  // Compiler output, capped, valid UTF-8; may hold warnings on success.
+  // Compiler output, capped, valid UTF-8; may hold warnings on success. Each
+  // begins "path:line: error: " (or "warning"), by virtual path; what is said
+  // of a whole file is said of line 1, and SPIR-V has no lines.
   std::string diagnostics;
 
   bool ok() const { return !spirv.empty(); }
@@ -37,9 +39,11 @@ struct CompileOptions {
 };
 
 // Compiles one stage at -O0 with names kept (so that diagnostics and the
-// specialiser can use them), for Vulkan 1.3, and validates the result.
-// Requires: `program` has that stage. Thread-safe.
-// Blocks: for as long as the compiler takes; there is no limit here.
+// specialiser can use them), for Vulkan 1.3; SPIR-V is taken as it is. Then, of
+// any language: the module is validated, has the stage's entry point, under its
+// own name and maybe among others, and no constant_id that means two constants.
+// Thread-safe. Blocks: for as long as the compiler takes; there is no limit
+// here.
 StageResult CompileStage(const Program& program, Stage stage,
                          const CompileOptions& options = {});
 

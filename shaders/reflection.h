@@ -35,8 +35,8 @@ struct ReflectedConstant {
 // Requires: a validated module. Thread-safe.
 // Returns: sorted by id, one element per id. Constants that share an id are
 // one; the default is then that of the named one.
-// Errors: InvalidArgument naming an id that has two types or two names, or a
-// module that SPIRV-Cross cannot read.
+// Errors: InvalidArgument naming an id that has two types or two names, or
+// when the words are no module.
 // Blocks: a tenth of a second for a megabyte of module.
 absl::StatusOr<std::vector<ReflectedConstant>> ReflectConstants(
     std::span<const uint32_t> spirv);
@@ -44,7 +44,8 @@ absl::StatusOr<std::vector<ReflectedConstant>> ReflectConstants(
 // The constant_ids of a compute module's workgroup size in x, y and z; nullopt
 // where it is no specialization constant.
 // Requires: a validated module. Thread-safe.
-// Errors: InvalidArgument when SPIRV-Cross cannot read it.
+// Of several compute entry points, those of the first.
+// Errors: InvalidArgument when the words are no module.
 absl::StatusOr<std::array<std::optional<uint32_t>, 3>> WorkgroupSizeIds(
     std::span<const uint32_t> spirv);
 

@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdarg>
 #include <cstdio>
@@ -34,12 +35,19 @@ namespace kiln::storage {
 namespace {
 
 constexpr std::array<const char*, kFamilyCount> kFamilyNames = {
-    "meta",      "programs",       "modules", "frontend",
-    "artifacts", "artifact_index", "tunings"};
+    "meta",           "programs", "modules",       "frontend",   "artifacts",
+    "artifact_index", "tunings",  "program_index", "interfaces", "shaders",
+    "snapshots",      "surfaces", "targets",       "roots"};
 
 // Values from here up lie in blob files: merging table files then moves 100
 // bytes per artifact instead of 7 KB or more.
 constexpr uint64_t kBlobThresholdBytes = 1024;
+
+// What a memtable takes from memory at a time. RocksDB's own choice is 1 MiB
+// here, so that a family with one row takes that much out of the buffer which
+// all share: 12,000 artifacts with 600 rows in each other family then made some
+// 370 files in 3.3 s, and with this 220 in 2.4 s (2 cores under load, tmpfs).
+constexpr size_t kArenaBytes = 64u << 10;
 
 // In the line with which RocksDB reports damaged log: "<file>: dropping <n>
 // bytes; <why>".
@@ -182,6 +190,7 @@ rocksdb::ColumnFamilyOptions FamilyOptions(
   rocksdb::ColumnFamilyOptions column;
   column.table_factory = tables;
   column.write_buffer_size = options.write_buffer_bytes / 2;
+  column.arena_block_size = std::min(kArenaBytes, column.write_buffer_size / 8);
   column.max_write_buffer_number = 3;
   column.target_file_size_base = 16u << 20;
   column.level_compaction_dynamic_level_bytes = true;
@@ -193,7 +202,8 @@ rocksdb::ColumnFamilyOptions FamilyOptions(
   column.max_bytes_for_level_base = 32u << 20;
   // 258 KB of SPIR-V take 120 KB in LZ4 and 70 KB in ZSTD; sources are text.
   column.compression = rocksdb::kZSTD;
-  if (family == Family::kArtifacts || family == Family::kArtifactIndex) {
+  if (family == Family::kArtifacts || family == Family::kArtifactIndex ||
+      family == Family::kProgramIndex) {
     column.compression = rocksdb::kNoCompression;  // digests and checksums
   }
   if (family == Family::kArtifacts) {

@@ -3,7 +3,7 @@
 
 // The one owner of the RocksDB handle: how the database is opened and tuned,
 // what its statuses mean, and rows of bytes in named column families. It knows
-// nothing of what the rows hold; that is variant_store.cc. Internal to
+// nothing of what the rows hold; that is checked_rows.h. Internal to
 // storage/: nothing else includes this.
 
 #include <atomic>
@@ -34,8 +34,15 @@ enum class Family : uint8_t {
   kArtifacts,
   kArtifactIndex,
   kTunings,
+  kProgramIndex,
+  kInterfaces,
+  kShaders,
+  kSnapshots,
+  kSurfaces,
+  kTargets,
+  kRoots,
 };
-inline constexpr size_t kFamilyCount = 7;
+inline constexpr size_t kFamilyCount = 14;
 
 struct RowWrite {
   Family family;

@@ -48,6 +48,20 @@ std::string_view KindText(ValueKind kind) {
       return "artifact index";
     case ValueKind::kTuning:
       return "tuning";
+    case ValueKind::kProgramIndex:
+      return "program index";
+    case ValueKind::kInterface:
+      return "interface";
+    case ValueKind::kShader:
+      return "shader";
+    case ValueKind::kSnapshots:
+      return "snapshots";
+    case ValueKind::kSurfaces:
+      return "surfaces";
+    case ValueKind::kTarget:
+      return "target";
+    case ValueKind::kRoots:
+      return "roots";
   }
   return "unknown";
 }

@@ -35,6 +35,13 @@ enum class ValueKind : uint32_t {
   kArtifact = 5,       // EncodeArtifact
   kArtifactIndex = 6,  // size of the artifact's payload
   kTuning = 7,         // override values
+  kProgramIndex = 8,   // size of the program
+  kInterface = 9,      // EncodeInterface
+  kShader = 10,        // stage module, warnings
+  kSnapshots = 11,     // programs of a recipe
+  kSurfaces = 12,      // opaque
+  kTarget = 13,        // device name, identity fields
+  kRoots = 14,         // opaque
 };
 
 // "program", "artifact", ...; "unknown" for a number that is none.

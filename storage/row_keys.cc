@@ -25,9 +25,34 @@ ValueKind KindOf(Family family) {
     case Family::kArtifactIndex:
       return ValueKind::kArtifactIndex;
     case Family::kTunings:
+      return ValueKind::kTuning;
+    case Family::kProgramIndex:
+      return ValueKind::kProgramIndex;
+    case Family::kInterfaces:
+      return ValueKind::kInterface;
+    case Family::kShaders:
+      return ValueKind::kShader;
+    case Family::kSnapshots:
+      return ValueKind::kSnapshots;
+    case Family::kSurfaces:
+      return ValueKind::kSurfaces;
+    case Family::kTargets:
+      return ValueKind::kTarget;
+    case Family::kRoots:
       break;
   }
-  return ValueKind::kTuning;
+  return ValueKind::kRoots;
+}
+
+std::optional<Family> IndexOf(Family family) {
+  switch (family) {
+    case Family::kPrograms:
+      return Family::kProgramIndex;
+    case Family::kArtifacts:
+      return Family::kArtifactIndex;
+    default:
+      return std::nullopt;
+  }
 }
 
 RowWrite Sealed(Family family, std::string row, ByteView payload) {
@@ -48,7 +73,15 @@ std::string FrontEndRow(const Digest& program,
   return std::string(program.raw()).append(compiler_version);
 }
 
+std::string ShaderRow(const Digest& source_set,
+                      std::string_view compiler_version) {
+  return FrontEndRow(source_set, compiler_version);
+}
+
 std::string RowText(std::string_view row) {
+  if (row.size() < Digest::kBytes) {
+    return std::string(row);
+  }
   const auto hex = [&](size_t at) {
     const std::string_view shown = row.substr(at, 6);
     return absl::BytesToHexString({shown.data(), shown.size()});

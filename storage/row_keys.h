@@ -5,6 +5,7 @@
 // database. Persisted, so described in FORMAT.md. Internal to storage/.
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,10 +18,15 @@
 namespace kiln::storage {
 
 inline constexpr std::string_view kSchemaRow = "schema";
+inline constexpr std::string_view kRootsRow = "search";
 inline constexpr size_t kArtifactRowBytes = 2 * Digest::kBytes;
 
 // Every family holds one kind of value.
 ValueKind KindOf(Family family);
+
+// The family that has a small row for each row of `family`, under the same key,
+// so that lists need not read the large ones.
+std::optional<Family> IndexOf(Family family);
 
 // `payload` in its envelope, ready to be written.
 RowWrite Sealed(Family family, std::string row, ByteView payload);
@@ -33,7 +39,12 @@ std::string TuningRow(const Digest& target, const Digest& program);
 std::string FrontEndRow(const Digest& program,
                         std::string_view compiler_version);
 
-// The first 12 hexadecimal digits of each digest in a row key, for messages.
+// The same for what a compiler made of one source set.
+std::string ShaderRow(const Digest& source_set,
+                      std::string_view compiler_version);
+
+// The first 12 hexadecimal digits of each digest in a row key, or the name that
+// the row has, for messages.
 std::string RowText(std::string_view row);
 
 // The 32-byte digests that start with a hexadecimal prefix, as first and last.

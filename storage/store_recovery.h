@@ -21,9 +21,9 @@ struct RecoveredStore {
   std::string note;
 };
 
-// Opens the store. If it is damaged as a whole, repairs it once, which keeps
-// programs, modules and front ends and loses the artifacts; if that does not
-// help, renames the folder to `<folder>.damaged-<UTC time>` and starts empty.
+// Opens the store. If it is damaged as a whole, repairs it once, which loses
+// the artifacts and keeps what is readable of the rest; if that does not help,
+// renames the folder to `<folder>.damaged-<UTC time>` and starts empty.
 // Requires and Errors: as VariantStore::Open, but DataLoss only where the
 // damaged folder could not be renamed. Blocks: disk; a repair reads every
 // table.

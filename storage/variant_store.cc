@@ -10,32 +10,17 @@
 #include "proto/limits.h"
 #include "proto/status_macros.h"
 #include "proto/text.h"
+#include "storage/checked_rows.h"
 #include "storage/database.h"
 #include "storage/envelope.h"
 #include "storage/row_keys.h"
+#include "storage/schema.h"
 
 namespace kiln::storage {
 namespace {
 
 constexpr uint32_t kMaxStageModules = 256;
-constexpr size_t kMaxKnown = 65536;  // some 4 MB; then it starts anew
-constexpr size_t kMaxVersionBytes = 1024;
-
-absl::Status CheckContent(Family family, const Digest& id, ByteView content) {
-  const size_t limit =
-      family == Family::kModules ? limits::kModuleBytes : limits::kBlobBytes;
-  const std::string_view kind = KindText(KindOf(family));
-  if (content.size() > limit) {
-    return absl::InvalidArgumentError(
-        fmt::format("{} {}: {} bytes, over the limit of {}", kind,
-                    id.ShortHex(), content.size(), limit));
-  }
-  if (Digest::Of(content) != id) {
-    return absl::InvalidArgumentError(fmt::format(
-        "{} {}: the content has another digest", kind, id.ShortHex()));
-  }
-  return absl::OkStatus();
-}
+constexpr size_t kMaxProgramPage = 4096;
 
 ScanStep SeekTo(std::string row) {
   const bool end = row.empty();
@@ -43,53 +28,10 @@ ScanStep SeekTo(std::string row) {
           std::move(row)};
 }
 
-// Checks the schema version, or writes it into an empty database. Everything
-// that version 1 stored lies under ids that version 2 never asks for.
-absl::Status CheckSchema(Database& database, std::string_view folder) {
-  const std::string row(kSchemaRow);
-  KILN_ASSIGN_OR_RETURN(auto value, database.Get(Family::kMeta, row));
-  bool outdated = !value.has_value();
-  if (value.has_value()) {
-    const absl::StatusOr<ByteView> payload = OpenEnvelope(
-        ValueKind::kSchema, row, AsBytes(std::string_view(*value)));
-    CanonicalReader in(payload.value_or(ByteView()));
-    const uint32_t version = in.U32();
-    if (!payload.ok() || !in.ok()) {
-      return absl::DataLossError(
-          fmt::format("store {}: the schema row is damaged", folder));
-    }
-    if (version > kSchemaVersion) {
-      return absl::FailedPreconditionError(
-          fmt::format("store {}: written by a newer Kiln, with schema version "
-                      "{}; this one knows up to version {}",
-                      folder, version, kSchemaVersion));
-    }
-    if (version < kSchemaVersion) {
-      outdated = true;
-      KILN_RETURN_IF_ERROR(database.DropFamilies(
-          {Family::kPrograms, Family::kModules, Family::kFrontEnds,
-           Family::kArtifacts, Family::kArtifactIndex}));
-    }
-  }
-  KILN_RETURN_IF_ERROR(database.CreateMissingFamilies());
-  if (!outdated) {
-    return absl::OkStatus();
-  }
-  CanonicalWriter out;
-  out.U32(kSchemaVersion);
-  const RowWrite schema = Sealed(Family::kMeta, row, out.bytes());
-  KILN_RETURN_IF_ERROR(database.Write({&schema, 1}));
-  return database.Sync();
-}
-
 }  // namespace
 
-VariantStore::VariantStore(std::unique_ptr<StoreCounters> counters,
-                           std::unique_ptr<Database> database,
-                           const StoreOptions& options)
-    : options_(options),
-      counters_(std::move(counters)),
-      database_(std::move(database)) {}
+VariantStore::VariantStore(std::unique_ptr<CheckedRows> rows)
+    : SourceRecords(*rows), rows_(std::move(rows)) {}
 
 VariantStore::~VariantStore() {
   Close().IgnoreError();
@@ -100,112 +42,48 @@ absl::StatusOr<std::unique_ptr<VariantStore>> VariantStore::Open(
   auto counters = std::make_unique<StoreCounters>();
   KILN_ASSIGN_OR_RETURN(auto database,
                         Database::Open(db_folder, options, *counters));
-  KILN_RETURN_IF_ERROR(CheckSchema(*database, ToValidUtf8(db_folder.string())));
+  KILN_RETURN_IF_ERROR(ApplySchema(*database, ToValidUtf8(db_folder.string())));
   return std::unique_ptr<VariantStore>(
-      new VariantStore(std::move(counters), std::move(database), options));
-}
-
-bool VariantStore::IsKnown(Family family, const Digest& id) {
-  absl::MutexLock lock(&mutex_);
-  return known_.contains({family, id});
-}
-
-void VariantStore::SetKnown(Family family, const Digest& id, bool known) {
-  absl::MutexLock lock(&mutex_);
-  if (!known) {
-    known_.erase({family, id});
-    return;
-  }
-  if (known_.size() >= kMaxKnown) {
-    known_.clear();
-  }
-  known_.insert({family, id});
-}
-
-void VariantStore::Drop(Family family, const std::string& row,
-                        std::string_view why) {
-  ++counters_->damaged_entries;
-  std::vector<RowWrite> rows = {{family, row, std::nullopt}};
-  if (family == Family::kArtifacts) {
-    rows.push_back({Family::kArtifactIndex, row, std::nullopt});
-  }
-  // A good value that another thread put just now is lost with it: legal, and
-  // cheaper than a lock around every write.
-  const absl::Status erased = database_->Erase(rows);
-  options_.log(
-      Shorten(fmt::format("{} {} is damaged and dropped: {}{}",
-                          KindText(KindOf(family)), RowText(row), why,
-                          erased.ok() ? "" : "; deleting it failed as well"),
-              limits::kStatusTextBytes));
-}
-
-absl::StatusOr<std::optional<Bytes>> VariantStore::GetPayload(
-    Family family, const std::string& row) {
-  absl::StatusOr<std::optional<std::string>> value =
-      database_->Get(family, row);
-  absl::Status damage;
-  if (value.ok()) {
-    if (!value->has_value()) {
-      return std::nullopt;
-    }
-    absl::StatusOr<ByteView> payload =
-        OpenEnvelope(KindOf(family), row, AsBytes(std::string_view(**value)));
-    if (payload.ok()) {
-      return ToBytes(*payload);
-    }
-    damage = payload.status();
-  } else if (absl::IsDataLoss(value.status())) {
-    damage = value.status();
-  } else {
-    return value.status();
-  }
-  Drop(family, row, std::string(damage.message()));
-  return std::nullopt;
-}
-
-absl::Status VariantStore::PutContent(Family family, const Digest& id,
-                                      ByteView content) {
-  KILN_RETURN_IF_ERROR(CheckContent(family, id, content));
-  if (IsKnown(family, id)) {
-    return absl::OkStatus();
-  }
-  KILN_ASSIGN_OR_RETURN(auto stored, GetContent(family, id));
-  if (stored.has_value()) {
-    return absl::OkStatus();
-  }
-  const RowWrite row = Sealed(family, std::string(id.raw()), content);
-  KILN_RETURN_IF_ERROR(database_->Write({&row, 1}));
-  SetKnown(family, id, true);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::optional<Bytes>> VariantStore::GetContent(
-    Family family, const Digest& id) {
-  const std::string row(id.raw());
-  KILN_ASSIGN_OR_RETURN(auto content, GetPayload(family, row));
-  if (content.has_value() && Digest::Of(*content) != id) {
-    Drop(family, row, "the content has another digest");
-    content.reset();
-  }
-  SetKnown(family, id, content.has_value());
-  return content;
+      new VariantStore(std::make_unique<CheckedRows>(
+          std::move(counters), std::move(database), options)));
 }
 
 absl::Status VariantStore::PutProgram(const Digest& id, ByteView canonical) {
-  return PutContent(Family::kPrograms, id, canonical);
+  return rows_->PutContent(Family::kPrograms, id, canonical);
 }
 
 absl::StatusOr<std::optional<Bytes>> VariantStore::GetProgram(
     const Digest& id) {
-  return GetContent(Family::kPrograms, id);
+  return rows_->GetContent(Family::kPrograms, id);
+}
+
+absl::StatusOr<ProgramPage> VariantStore::ListPrograms(const Digest& after,
+                                                       size_t limit) {
+  const size_t page_size = std::clamp<size_t>(limit, 1, kMaxProgramPage);
+  ProgramPage page;
+  KILN_RETURN_IF_ERROR(rows_->database().Scan(
+      Family::kProgramIndex, after.is_none() ? "" : after.raw(),
+      [&](std::string_view row) -> ScanStep {
+        const absl::StatusOr<Digest> id = Digest::FromRaw(row);
+        if (!id.ok() || *id == after) {
+          return {};
+        }
+        if (page.programs.size() == page_size) {
+          page.next = page.programs.back();
+          return {ScanStep::Action::kStop, ""};
+        }
+        page.programs.push_back(*id);
+        return {};
+      }));
+  return page;
 }
 
 absl::Status VariantStore::PutModule(const Digest& id, ByteView spirv) {
-  return PutContent(Family::kModules, id, spirv);
+  return rows_->PutContent(Family::kModules, id, spirv);
 }
 
 absl::StatusOr<std::optional<Bytes>> VariantStore::GetModule(const Digest& id) {
-  return GetContent(Family::kModules, id);
+  return rows_->GetContent(Family::kModules, id);
 }
 
 absl::Status VariantStore::CheckModules(const std::vector<StageModule>& modules,
@@ -215,17 +93,9 @@ absl::Status VariantStore::CheckModules(const std::vector<StageModule>& modules,
         "{} modules, over the limit of {}", modules.size(), kMaxStageModules));
   }
   for (const StageModule& stage : modules) {
-    if (std::ranges::find(arriving, stage.module, &Module::id) !=
-            arriving.end() ||
-        IsKnown(Family::kModules, stage.module)) {
-      continue;
-    }
-    KILN_ASSIGN_OR_RETURN(auto stored,
-                          GetContent(Family::kModules, stage.module));
-    if (!stored.has_value()) {
-      return absl::FailedPreconditionError(
-          fmt::format("{} module {} is not stored", StageName(stage.stage),
-                      stage.module.ShortHex()));
+    if (std::ranges::find(arriving, stage.module, &Module::id) ==
+        arriving.end()) {
+      KILN_RETURN_IF_ERROR(rows_->RequireModule(stage));
     }
   }
   return absl::OkStatus();
@@ -234,9 +104,9 @@ absl::Status VariantStore::CheckModules(const std::vector<StageModule>& modules,
 absl::Status VariantStore::PutFrontEnd(const Digest& program,
                                        std::string_view compiler_version,
                                        const FrontEnd& front_end) {
-  if (compiler_version.size() > kMaxVersionBytes) {
-    return absl::InvalidArgumentError(
-        fmt::format("compiler version is over {} bytes", kMaxVersionBytes));
+  if (compiler_version.size() > kMaxCompilerVersionBytes) {
+    return absl::InvalidArgumentError(fmt::format(
+        "compiler version is over {} bytes", kMaxCompilerVersionBytes));
   }
   KILN_RETURN_IF_ERROR(CheckModules(front_end.modules, {}));
   CanonicalWriter out;
@@ -246,31 +116,22 @@ absl::Status VariantStore::PutFrontEnd(const Digest& program,
   });
   out.Sequence(front_end.unused_overrides,
                [&](const std::string& name) { out.Text(name); });
-  const RowWrite row = Sealed(
-      Family::kFrontEnds, FrontEndRow(program, compiler_version), out.bytes());
-  return database_->Write({&row, 1});
+  return rows_->Put(Family::kFrontEnds, FrontEndRow(program, compiler_version),
+                    out.bytes());
 }
 
 absl::StatusOr<std::optional<FrontEnd>> VariantStore::GetFrontEnd(
     const Digest& program, std::string_view compiler_version) {
-  const std::string row = FrontEndRow(program, compiler_version);
-  KILN_ASSIGN_OR_RETURN(auto payload, GetPayload(Family::kFrontEnds, row));
-  if (!payload.has_value()) {
-    return std::nullopt;
-  }
-  FrontEnd front_end;
-  CanonicalReader in(*payload);
-  in.Sequence(kMaxStageModules, [&] {
-    const auto stage = static_cast<Stage>(in.U8());
-    front_end.modules.push_back({stage, in.Id()});
-  });
-  in.Sequence(limits::kOverrides,
-              [&] { front_end.unused_overrides.push_back(in.Text()); });
-  if (absl::Status read = in.Finish("front end"); !read.ok()) {
-    Drop(Family::kFrontEnds, row, std::string(read.message()));
-    return std::nullopt;
-  }
-  return front_end;
+  return rows_->GetRecord<FrontEnd>(
+      Family::kFrontEnds, FrontEndRow(program, compiler_version),
+      [](CanonicalReader& in, FrontEnd& front_end) {
+        in.Sequence(kMaxStageModules, [&] {
+          const auto stage = static_cast<Stage>(in.U8());
+          front_end.modules.push_back({stage, in.Id()});
+        });
+        in.Sequence(limits::kOverrides,
+                    [&] { front_end.unused_overrides.push_back(in.Text()); });
+      });
 }
 
 absl::Status VariantStore::PutTuning(const Digest& target,
@@ -283,31 +144,21 @@ absl::Status VariantStore::PutTuning(const Digest& target,
   });
   out.U64(tuning.median_ns);
   out.U32(tuning.candidates);
-  const RowWrite row =
-      Sealed(Family::kTunings, TuningRow(target, program), out.bytes());
-  return database_->Write({&row, 1});
+  return rows_->Put(Family::kTunings, TuningRow(target, program), out.bytes());
 }
 
 absl::StatusOr<std::optional<Tuning>> VariantStore::GetTuning(
     const Digest& target, const Digest& program) {
-  const std::string row = TuningRow(target, program);
-  KILN_ASSIGN_OR_RETURN(auto payload, GetPayload(Family::kTunings, row));
-  if (!payload.has_value()) {
-    return std::nullopt;
-  }
-  Tuning tuning;
-  CanonicalReader in(*payload);
-  in.Sequence(limits::kOverrides, [&] {
-    std::string name = in.Text();
-    tuning.overrides.push_back({std::move(name), in.U64()});
-  });
-  tuning.median_ns = in.U64();
-  tuning.candidates = in.U32();
-  if (absl::Status read = in.Finish("tuning"); !read.ok()) {
-    Drop(Family::kTunings, row, std::string(read.message()));
-    return std::nullopt;
-  }
-  return tuning;
+  return rows_->GetRecord<Tuning>(
+      Family::kTunings, TuningRow(target, program),
+      [](CanonicalReader& in, Tuning& tuning) {
+        in.Sequence(limits::kOverrides, [&] {
+          std::string name = in.Text();
+          tuning.overrides.push_back({std::move(name), in.U64()});
+        });
+        tuning.median_ns = in.U64();
+        tuning.candidates = in.U32();
+      });
 }
 
 absl::Status VariantStore::PutArtifact(const Artifact& artifact,
@@ -325,11 +176,11 @@ absl::Status VariantStore::PutArtifact(const Artifact& artifact,
   KILN_RETURN_IF_ERROR(CheckModules(artifact.modules, modules));
   std::vector<RowWrite> rows;
   for (const Module& module : modules) {
-    if (IsKnown(Family::kModules, module.id)) {
+    if (rows_->IsKnown(Family::kModules, module.id)) {
       continue;
     }
     KILN_RETURN_IF_ERROR(
-        CheckContent(Family::kModules, module.id, module.spirv));
+        CheckedRows::CheckContent(Family::kModules, module.id, module.spirv));
     rows.push_back(
         Sealed(Family::kModules, std::string(module.id.raw()), module.spirv));
   }
@@ -338,26 +189,27 @@ absl::Status VariantStore::PutArtifact(const Artifact& artifact,
   CanonicalWriter index;
   index.U64(artifact.blob.size());
   rows.push_back(Sealed(Family::kArtifactIndex, row, index.bytes()));
-  KILN_RETURN_IF_ERROR(database_->Write(rows));
+  KILN_RETURN_IF_ERROR(rows_->database().Write(rows));
   for (const Module& module : modules) {
-    SetKnown(Family::kModules, module.id, true);
+    rows_->SetKnown(Family::kModules, module.id, true);
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::optional<Artifact>> VariantStore::GetArtifactAt(
     const std::string& row) {
-  KILN_ASSIGN_OR_RETURN(auto payload, GetPayload(Family::kArtifacts, row));
+  KILN_ASSIGN_OR_RETURN(auto payload, rows_->Get(Family::kArtifacts, row));
   if (!payload.has_value()) {
     return std::nullopt;
   }
   absl::StatusOr<Artifact> artifact = DecodeArtifact(*payload);
   if (!artifact.ok()) {
-    Drop(Family::kArtifacts, row, std::string(artifact.status().message()));
+    rows_->Drop(Family::kArtifacts, row,
+                std::string(artifact.status().message()));
     return std::nullopt;
   }
   if (ArtifactRow(artifact->target, KeyId(artifact->key)) != row) {
-    Drop(Family::kArtifacts, row, "it is of another target or key");
+    rows_->Drop(Family::kArtifacts, row, "it is of another target or key");
     return std::nullopt;
   }
   return *std::move(artifact);
@@ -369,7 +221,8 @@ absl::StatusOr<std::optional<Artifact>> VariantStore::GetArtifact(
   KILN_ASSIGN_OR_RETURN(auto artifact, GetArtifactAt(row));
   if (artifact.has_value() &&
       (artifact->target != target || artifact->key != key)) {
-    Drop(Family::kArtifacts, row, "its key has the same digest and is another");
+    rows_->Drop(Family::kArtifacts, row,
+                "its key has the same digest and is another");
     return std::nullopt;
   }
   return artifact;
@@ -386,7 +239,7 @@ absl::Status VariantStore::RemoveArtifact(const Digest& target,
   const std::vector<RowWrite> rows = {
       {Family::kArtifacts, row, std::nullopt},
       {Family::kArtifactIndex, row, std::nullopt}};
-  return database_->Erase(rows);
+  return rows_->database().Erase(rows);
 }
 
 absl::StatusOr<std::vector<Artifact>> VariantStore::FindArtifacts(
@@ -414,7 +267,8 @@ absl::StatusOr<std::vector<Artifact>> VariantStore::FindArtifacts(
   if (limit == 0) {
     return artifacts;
   }
-  KILN_RETURN_IF_ERROR(database_->Scan(Family::kArtifactIndex, "", visit));
+  KILN_RETURN_IF_ERROR(
+      rows_->database().Scan(Family::kArtifactIndex, "", visit));
   for (const std::string& row : rows) {
     KILN_ASSIGN_OR_RETURN(auto artifact, GetArtifactAt(row));
     if (artifact.has_value()) {
@@ -433,18 +287,18 @@ absl::StatusOr<ArtifactPage> VariantStore::ListArtifacts(
   const size_t page_size = std::clamp<size_t>(limit, 1, limits::kListPageSize);
   ArtifactPage page;
   std::vector<std::string> rows;
-  KILN_RETURN_IF_ERROR(database_->Scan(Family::kArtifactIndex, after_row,
-                                       [&](std::string_view row) -> ScanStep {
-                                         if (row == after_row) {
-                                           return {};
-                                         }
-                                         if (rows.size() == page_size) {
-                                           page.next_row = rows.back();
-                                           return {ScanStep::Action::kStop, ""};
-                                         }
-                                         rows.emplace_back(row);
-                                         return {};
-                                       }));
+  KILN_RETURN_IF_ERROR(rows_->database().Scan(
+      Family::kArtifactIndex, after_row, [&](std::string_view row) -> ScanStep {
+        if (row == after_row) {
+          return {};
+        }
+        if (rows.size() == page_size) {
+          page.next_row = rows.back();
+          return {ScanStep::Action::kStop, ""};
+        }
+        rows.emplace_back(row);
+        return {};
+      }));
   for (const std::string& row : rows) {
     KILN_ASSIGN_OR_RETURN(auto artifact, GetArtifactAt(row));
     if (artifact.has_value()) {
@@ -457,22 +311,22 @@ absl::StatusOr<ArtifactPage> VariantStore::ListArtifacts(
 }
 
 StoreCounts VariantStore::counts() const {
-  return {database_->EstimatedRows(Family::kPrograms),
-          database_->EstimatedRows(Family::kModules),
-          database_->EstimatedRows(Family::kArtifactIndex),
-          database_->DiskBytes()};
+  return {rows_->database().EstimatedRows(Family::kPrograms),
+          rows_->database().EstimatedRows(Family::kModules),
+          rows_->database().EstimatedRows(Family::kArtifactIndex),
+          rows_->database().DiskBytes()};
 }
 
 const StoreCounters& VariantStore::counters() const {
-  return *counters_;
+  return rows_->counters();
 }
 
 absl::Status VariantStore::Sync() {
-  return database_->Sync();
+  return rows_->database().Sync();
 }
 
 absl::Status VariantStore::Close() {
-  return database_->Close();
+  return rows_->database().Close();
 }
 
 }  // namespace kiln::storage

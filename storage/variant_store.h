@@ -2,18 +2,19 @@
 #pragma once
 
 // The durable state of Kiln: programs, modules, which modules a program's
-// front end made, and artifacts. Front door of storage/. The store never
-// decides what to compile, when to evict or who may ask; it keeps bytes, and
-// gives back either exactly the bytes that were put or nothing.
+// front end made, and artifacts; source_records.h has the rest. Front door of
+// storage/. The store never decides what to compile, when to evict or who may
+// ask; it keeps bytes, and gives back either exactly the bytes that were put or
+// nothing.
 //
 // Damage costs the entry it hits: the entry is deleted, counted, logged and
 // answered as a miss. Opening a store that is damaged as a whole is in
 // store_recovery.h; the bytes on disk are described in FORMAT.md.
 //
 //                       process crash (kill -9)   power loss
-//   program, module,    kept once the call        kept once a later Sync
-//   front end,          returned OK               returned OK; what came after
-//   artifact                                      may be gone, newest first
+//   everything that     kept once the call        kept once a later Sync
+//   is put              returned OK               returned OK; what came after
+//                                                 may be gone, newest first
 //   deletion of damage  kept                      may come back; found again
 
 #include <cstddef>
@@ -24,27 +25,21 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "proto/artifact.h"
 #include "proto/bytes.h"
 #include "proto/digest.h"
 #include "proto/variant_key.h"
+#include "storage/source_records.h"
 #include "storage/store_options.h"
 
 namespace kiln::storage {
 
-class Database;
-enum class Family : uint8_t;
-
 // The version of everything below the database folder (FORMAT.md, "Evolution").
-inline constexpr uint32_t kSchemaVersion = 2;
+inline constexpr uint32_t kSchemaVersion = 3;
 
 // SPIR-V and the SHA-256 of it.
 struct Module {
@@ -63,6 +58,11 @@ struct ArtifactPage {
   std::string next_row;  // pass as `after_row`; empty: this was the last page
 };
 
+struct ProgramPage {
+  std::vector<Digest> programs;
+  Digest next;  // pass as `after`; none: this was the last page
+};
+
 // The sole owner of one database folder. Thread-safe: all but Close and the
 // destructor, which need every other call to have returned.
 //
@@ -74,7 +74,7 @@ struct ArtifactPage {
 // Common to all functions: Unavailable means that the disk failed and is worth
 // another try. A Get answers nullopt for a miss, and for an entry that was
 // damaged, so that a caller has one way to go on: compile it.
-class VariantStore {
+class VariantStore : public SourceRecords {
  public:
   // Opens the store in `db_folder`, which is made if it is not there.
   // Requires: the caller holds Kiln's own instance lock, which lies beside the
@@ -99,7 +99,12 @@ class VariantStore {
   absl::Status PutProgram(const Digest& id, ByteView canonical);
   absl::StatusOr<std::optional<Bytes>> GetProgram(const Digest& id);
 
-  // The same for SPIR-V, of at most limits::kModuleBytes.
+  // Returns: the ids of the programs after `after` (none: from the start), in
+  // order, at most `limit` or 4096. No program is read; one that is listed may
+  // still turn out to be damaged. Errors: DataLoss: the index is damaged.
+  absl::StatusOr<ProgramPage> ListPrograms(const Digest& after, size_t limit);
+
+  // As PutProgram and GetProgram, for SPIR-V of at most limits::kModuleBytes.
   absl::Status PutModule(const Digest& id, ByteView spirv);
   absl::StatusOr<std::optional<Bytes>> GetModule(const Digest& id);
 
@@ -168,12 +173,7 @@ class VariantStore {
   absl::Status Close();
 
  private:
-  VariantStore(std::unique_ptr<StoreCounters> counters,
-               std::unique_ptr<Database> database, const StoreOptions& options);
-
-  absl::Status PutContent(Family family, const Digest& id, ByteView content);
-  absl::StatusOr<std::optional<Bytes>> GetContent(Family family,
-                                                  const Digest& id);
+  explicit VariantStore(std::unique_ptr<CheckedRows> rows);
 
   // Fails unless every one of `modules` is stored or among `arriving`.
   absl::Status CheckModules(const std::vector<StageModule>& modules,
@@ -182,25 +182,7 @@ class VariantStore {
   // Returns: the artifact, whose target and key id are those of `row`.
   absl::StatusOr<std::optional<Artifact>> GetArtifactAt(const std::string& row);
 
-  // Reads a row and takes off its envelope. Drops it when it is damaged.
-  absl::StatusOr<std::optional<Bytes>> GetPayload(Family family,
-                                                  const std::string& row);
-
-  // Deletes, counts and logs a damaged row.
-  void Drop(Family family, const std::string& row, std::string_view why);
-
-  bool IsKnown(Family family, const Digest& id);
-  void SetKnown(Family family, const Digest& id, bool known);
-
-  const StoreOptions options_;
-  const std::unique_ptr<StoreCounters> counters_;
-  const std::unique_ptr<Database> database_;
-
-  // Programs and modules that were seen to be stored and whole, so that those
-  // which all variants of a program share are neither written nor read again
-  // for each variant. A leaf lock: nothing is called while it is held.
-  absl::Mutex mutex_;
-  absl::flat_hash_set<std::pair<Family, Digest>> known_ ABSL_GUARDED_BY(mutex_);
+  const std::unique_ptr<CheckedRows> rows_;
 };
 
 }  // namespace kiln::storage

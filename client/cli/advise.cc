@@ -173,10 +173,10 @@ absl::StatusOr<std::vector<BitAdvice>> JudgeBits(const LoadedProgram& loaded,
 
 // What the daemon has, less what an earlier first look left there.
 absl::StatusOr<Manifest> StoredManifest(client::RpcClient& rpc,
-                                        const LoadedProgram& loaded,
-                                        const Digest& target) {
+                                        client::BlockingSession& session,
+                                        const LoadedProgram& loaded) {
   Manifest manifest;
-  KILN_ASSIGN_OR_RETURN(manifest.keys, StoredKeys(rpc, loaded.id, target));
+  KILN_ASSIGN_OR_RETURN(manifest.keys, StoredKeys(rpc, session, loaded));
   std::vector<VariantKey> trials = WithoutOneKeys(loaded);
   std::ranges::sort(trials);
   std::erase_if(manifest.keys, [&](const VariantKey& key) {
@@ -200,7 +200,7 @@ int GiveAdvice(const AdviseOptions& options, Output& output,
   const AdviceContext context{loaded.program, options.threshold_percent,
                               manifest.has_value()};
   if (!manifest) {
-    auto stored = StoredManifest(**rpc, loaded, (*session)->session().target);
+    auto stored = StoredManifest(**rpc, **session, loaded);
     if (!stored.ok()) {
       return CallFailed(output, stored.status());
     }

@@ -24,6 +24,7 @@ absl::Status AwaitCompletions(client::BlockingSession& session,
                               const AwaitOptions& options) {
   const Clock::time_point start = Clock::now();
   Clock::time_point heard = start;
+  std::vector<bool> answered(options.count);
   size_t done = 0;
   while (done < options.count) {
     if (Interrupted()) {
@@ -36,6 +37,9 @@ absl::Status AwaitCompletions(client::BlockingSession& session,
     }
     if (options.on_tick) {
       options.on_tick();
+    }
+    if (options.send_more) {
+      KILN_RETURN_IF_ERROR(options.send_more());
     }
     std::vector<v1::Completion> completions;
     if (Clock::now() - heard > kSilence) {
@@ -50,8 +54,12 @@ absl::Status AwaitCompletions(client::BlockingSession& session,
       }
     }
     for (const v1::Completion& completion : completions) {
-      options.on_completion(completion);
-      ++done;
+      const uint64_t index = completion.request_id() - options.first;
+      if (index < answered.size() && !answered[index]) {
+        answered[index] = true;
+        ++done;
+        options.on_completion(completion);
+      }
     }
   }
   return absl::OkStatus();

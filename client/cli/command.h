@@ -42,11 +42,16 @@ void AddRequestCommand(CLI::App& app, int& exit_code);
 void AddListCommand(CLI::App& app, int& exit_code);
 void AddGetCommand(CLI::App& app, int& exit_code);
 void AddWarmCommand(CLI::App& app, int& exit_code);
+void AddRootsCommand(CLI::App& app, int& exit_code);
+void AddPrecompileCommand(CLI::App& app, int& exit_code);
+void AddCompileCommand(CLI::App& app, int& exit_code);
+void AddSurfaceCommand(CLI::App& app, int& exit_code);
 void AddTuneCommand(CLI::App& app, int& exit_code);
 void AddLintCommand(CLI::App& app, int& exit_code);
 void AddProveCommand(CLI::App& app, int& exit_code);
 void AddReportCommand(CLI::App& app, int& exit_code);
 void AddAdviseCommand(CLI::App& app, int& exit_code);
+void AddWhyCommand(CLI::App& app, int& exit_code);
 
 // A client that has shaken hands.
 // Errors: as RpcClient::Handshake; FailedPrecondition is "refused".

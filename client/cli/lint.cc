@@ -12,7 +12,7 @@
 
 #include "client/cli/command.h"
 #include "client/cli/output.h"
-#include "proto/program_file.h"
+#include "client/cli/program_session.h"
 #include "shaders/compiler.h"
 #include "shaders/schema_check.h"
 
@@ -64,23 +64,24 @@ void PrintSummary(Output& output, const Program& program, size_t findings,
 
 int RunLint(const LintOptions& options) {
   Output output(options.common.json);
-  auto program = LoadProgramFile(options.program);
-  if (!program.ok()) {
-    return BadInput(output, program.status());
+  const auto loaded = LoadWholeProgram(options.program);
+  if (!loaded.ok()) {
+    return BadInput(output, loaded.status());
   }
-  auto findings = shaders::LintProgram(*program);
+  const Program& program = loaded->program;
+  auto findings = shaders::LintProgram(program);
   if (!findings.ok()) {
     return BadInput(output, findings.status());
   }
   for (const shaders::LintFinding& finding : *findings) {
     PrintFinding(output, finding);
   }
-  const std::vector<std::string> schema = CheckSchema(*program);
+  const std::vector<std::string> schema = CheckSchema(program);
   for (const std::string& message : schema) {
     output.Result({{"rule", "schema"}, {"message", message}},
                   fmt::format("schema: {}", message));
   }
-  PrintSummary(output, *program, findings->size(), schema.size());
+  PrintSummary(output, program, findings->size(), schema.size());
   return findings->empty() && schema.empty() ? kOk : kFailed;
 }
 

@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kFooter =
     "Exit codes:\n"
     "  0    done\n"
-    "  1    what was asked for failed: a variant does not compile, no such "
+    "  1    what was asked for failed: a shader does not compile, no such "
     "key,\n"
     "       a lint that found something, a variant that changes the picture\n"
     "  2    wrong arguments or input files\n"
@@ -49,11 +49,16 @@ int Run(int argc, char** argv) {
   kiln::cli::AddListCommand(app, exit_code);
   kiln::cli::AddGetCommand(app, exit_code);
   kiln::cli::AddWarmCommand(app, exit_code);
+  kiln::cli::AddRootsCommand(app, exit_code);
+  kiln::cli::AddPrecompileCommand(app, exit_code);
+  kiln::cli::AddCompileCommand(app, exit_code);
+  kiln::cli::AddSurfaceCommand(app, exit_code);
   kiln::cli::AddTuneCommand(app, exit_code);
   kiln::cli::AddLintCommand(app, exit_code);
   kiln::cli::AddProveCommand(app, exit_code);
   kiln::cli::AddReportCommand(app, exit_code);
   kiln::cli::AddAdviseCommand(app, exit_code);
+  kiln::cli::AddWhyCommand(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "proto/program_facts.h"
 #include "proto/text.h"
 
 namespace kiln::cli {
@@ -24,6 +25,13 @@ std::string Dump(const nlohmann::json& object) {
 }
 
 }  // namespace
+
+std::string ShownName(std::string_view name) {
+  const bool has_control = std::ranges::any_of(name, [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+  });
+  return has_control ? Quoted(name) : ToValidUtf8(name);
+}
 
 void Output::Result(const nlohmann::json& object, std::string_view text) {
   if (json_) {

@@ -5,6 +5,7 @@
 // or as one JSON object per line for programs; errors as one line to standard
 // error. Everything printed is valid UTF-8.
 
+#include <string>
 #include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,6 +13,10 @@
 #include "absl/status/status.h"
 
 namespace kiln::cli {
+
+// The name of a file or folder as part of a line of text: as it is, or in
+// quotes with its control characters escaped if it has any.
+std::string ShownName(std::string_view name);
 
 // Thread-compatible.
 class Output {

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "proto/program_file.h"
 #include "proto/status_macros.h"
 
@@ -12,6 +14,17 @@ absl::StatusOr<LoadedProgram> LoadProgram(const std::string& path) {
   LoadedProgram loaded;
   KILN_ASSIGN_OR_RETURN(loaded.program, LoadProgramFile(path));
   loaded.id = Digest::Of(EncodeProgram(loaded.program));
+  return loaded;
+}
+
+absl::StatusOr<LoadedProgram> LoadWholeProgram(const std::string& path) {
+  KILN_ASSIGN_OR_RETURN(LoadedProgram loaded, LoadProgram(path));
+  if (loaded.program.rooted) {
+    return absl::InvalidArgumentError(fmt::format(
+        "program {} is rooted: its sources are in kilnd's search roots, and "
+        "this command reads only what a program file lists",
+        loaded.program.name));
+  }
   return loaded;
 }
 

@@ -22,6 +22,10 @@ struct LoadedProgram {
 // Errors: those of LoadProgramFile. Blocks: disk.
 absl::StatusOr<LoadedProgram> LoadProgram(const std::string& path);
 
+// The same for commands that compile by themselves, without a daemon.
+// Errors: also InvalidArgument for a rooted one, whose sources kilnd finds.
+absl::StatusOr<LoadedProgram> LoadWholeProgram(const std::string& path);
+
 // Uploads `program` and opens a session for `target`. Lifetime: `rpc` outlives
 // the session. Errors: those of RegisterProgram and OpenSession.
 absl::StatusOr<std::unique_ptr<client::BlockingSession>> OpenProgramSession(

@@ -15,9 +15,9 @@
 #include "client/cli/command.h"
 #include "client/cli/interrupt.h"
 #include "client/cli/output.h"
+#include "client/cli/program_session.h"
 #include "client/cli/progress.h"
 #include "client/cli/prove_output.h"
-#include "proto/program_file.h"
 #include "proto/status_macros.h"
 #include "proto/target.h"
 #include "shaders/pipeline/device.h"
@@ -139,9 +139,9 @@ int ProveProgram(Output& output, const ProveWords& words,
 
 int RunProve(ProveWords words) {
   Output output(words.common.json);
-  auto program = LoadProgramFile(words.program);
-  if (!program.ok()) {
-    return BadInput(output, program.status());
+  auto loaded = LoadWholeProgram(words.program);
+  if (!loaded.ok()) {
+    return BadInput(output, loaded.status());
   }
   const auto spec = ParseDrawingTarget(words.target);
   if (!spec.ok()) {
@@ -150,12 +150,12 @@ int RunProve(ProveWords words) {
   if (absl::Status read = ReadWords(words); !read.ok()) {
     return BadInput(output, read);
   }
-  program->pipeline.samples = words.samples;
+  loaded->program.pipeline.samples = words.samples;
   auto device = OpenDevice(*spec, words.validate);
   if (!device.ok()) {
     return ProveFailed(output, device.status());
   }
-  return ProveProgram(output, words, *program, **device);
+  return ProveProgram(output, words, loaded->program, **device);
 }
 
 void AddOptions(CLI::App& command, ProveWords& words) {

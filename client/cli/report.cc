@@ -157,7 +157,7 @@ class ReportRun {
     std::vector<VariantKey> keys = keys_;
     if (!options_.names_variants()) {
       KILN_ASSIGN_OR_RETURN(const std::vector<VariantKey> stored,
-                            StoredKeys(rpc, loaded_.id, opened.target));
+                            StoredKeys(rpc, *session, loaded_));
       std::ranges::copy_if(
           stored, std::back_inserter(keys),
           [&](const VariantKey& key) { return WantsKind(options_, key.kind); });
@@ -184,7 +184,8 @@ class ReportRun {
       for (const ReportRow& row : table.rows) {
         if (output_.json()) {
           json object = CompletionJson(
-              {KeyId(keys[i]), target, KeyLabel(loaded_.program, keys[i])},
+              {KeyId(keys[i]), target, KeyLabel(loaded_.program, keys[i]),
+               loaded_.program.IsLiving()},
               completions[i]);
           object.update(RowJson(row, report));
           output_.Result(object, "");

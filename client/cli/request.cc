@@ -43,9 +43,8 @@ int PrintCompletion(Output& output, const Asked& asked,
 }
 
 int PrintPending(Output& output, const Asked& asked) {
-  output.Result(
-      PendingJson(asked),
-      fmt::format("{:<8} {} {}", "pending", asked.key.ShortHex(), asked.label));
+  output.Result(PendingJson(asked),
+                fmt::format("{:<8} {}", "pending", AskedText(asked)));
   return kOk;
 }
 
@@ -147,7 +146,8 @@ int RunRequest(const RequestOptions& options) {
     }
   }
   const Asked asked = {KeyId(*key), (*session)->session().target,
-                       KeyLabel(program->program, *key)};
+                       KeyLabel(program->program, *key),
+                       program->program.IsLiving()};
   if (absl::Status status = (*session)->Send({&*key, 1}); !status.ok()) {
     return CallFailed(output, status);
   }

@@ -21,13 +21,15 @@ std::map<std::string, uint64_t> Counters(const v1::GetStatusResponse& status) {
   return {status.counters().begin(), status.counters().end()};
 }
 
-json StatusJson(const v1::GetStatusResponse& status) {
+json StatusJson(const v1::GetStatusResponse& status, int search_roots) {
   json object = {{"daemon_version", status.daemon_version()},
                  {"pid", status.pid()},
                  {"uptime_ms", status.uptime_ms()},
                  {"socket", status.socket()},
                  {"state_folder", status.state_folder()},
                  {"draining", status.draining()},
+                 {"sealed", status.sealed()},
+                 {"search_roots", search_roots},
                  {"stored_artifacts", status.stored_artifacts()},
                  {"stored_bytes", status.stored_bytes()},
                  {"open_sessions", status.open_sessions()},
@@ -45,19 +47,21 @@ json StatusJson(const v1::GetStatusResponse& status) {
   return object;
 }
 
-std::string StatusText(const v1::GetStatusResponse& status) {
+std::string StatusText(const v1::GetStatusResponse& status, int search_roots) {
   std::string text = fmt::format(
-      "kilnd {}, pid {}, up {:.1f} s{}\n"
+      "kilnd {}, pid {}, up {:.1f} s{}{}\n"
       "  socket    {}\n"
       "  state     {}\n"
       "  stored    {} artifacts, {:.1f} KB\n"
+      "  roots     {}\n"
       "  sessions  {} open\n"
       "  jobs      {} queued, {} running",
       status.daemon_version(), status.pid(),
       static_cast<double>(status.uptime_ms()) / 1000.0,
+      status.sealed() ? ", sealed: compiles nothing" : "",
       status.draining() ? ", stopping" : "", status.socket(),
       status.state_folder(), status.stored_artifacts(),
-      static_cast<double>(status.stored_bytes()) / 1024.0,
+      static_cast<double>(status.stored_bytes()) / 1024.0, search_roots,
       status.open_sessions(), status.jobs_queued(), status.jobs_running());
   for (const v1::WorkerStatus& worker : status.workers()) {
     text += fmt::format("\n  worker    pid {}, {}, {}{}{}, {} done",
@@ -81,7 +85,12 @@ int RunStatus(const CommonOptions& options) {
   if (!status.ok()) {
     return CallFailed(output, status.status());
   }
-  output.Result(StatusJson(*status), StatusText(*status));
+  auto roots = (*rpc)->ListRoots(/*with_files=*/false);
+  if (!roots.ok()) {
+    return CallFailed(output, roots.status());
+  }
+  output.Result(StatusJson(*status, roots->roots_size()),
+                StatusText(*status, roots->roots_size()));
   return kOk;
 }
 

@@ -248,7 +248,7 @@ int ShowTuning(Output& output, const TuneWords& words,
 
 int Run(const TuneWords& words) {
   Output output(words.common.json);
-  auto program = LoadProgram(words.program);
+  auto program = LoadWholeProgram(words.program);
   if (!program.ok()) {
     return BadInput(output, program.status());
   }

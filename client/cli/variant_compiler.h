@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What `kiln report` and `kiln advise` have in common: a list of variants made
-// ready in one session, with a progress bar, and the variants of a program
-// that are stored already.
+// What `kiln report`, `kiln advise` and `kiln compile` have in common: a list
+// of variants, or one front end, made ready with something to look at
+// meanwhile, and the variants of a program that are stored already.
 
-#include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "client/blocking.h"
+#include "client/cli/program_session.h"
 #include "client/rpc.h"
 #include "proto/digest.h"
 #include "proto/program.h"
@@ -22,7 +23,7 @@ class Completion;
 
 namespace kiln::cli {
 
-// The only one to send requests in its session. Thread-compatible.
+// Thread-compatible.
 class VariantCompiler {
  public:
   // Lifetime: `session` and `program` outlive it.
@@ -39,13 +40,21 @@ class VariantCompiler {
  private:
   client::BlockingSession& session_;
   const Program& program_;
-  uint64_t sent_ = 0;
 };
 
-// The keys of the variants that the daemon has of a program for a target, in
-// key order. Errors: those of ListVariants. Blocks: a round trip a page.
-absl::StatusOr<std::vector<VariantKey>> StoredKeys(client::RpcClient& rpc,
-                                                   const Digest& program_id,
-                                                   const Digest& target);
+// The front end of a registered program, with a spinner and `label` meanwhile.
+// That it does not compile is a completion like any other.
+// Errors: those of AwaitCompletions. Blocks: until it is settled.
+absl::StatusOr<v1::Completion> CompileFrontEnd(client::BlockingSession& session,
+                                               const Digest& program,
+                                               const std::string& label);
+
+// The keys of the variants that the daemon has of a registered program for the
+// session's target, in key order; of a living one, those of what it is now.
+// Errors: those of ListVariants and CompileFrontEnd. Blocks: a round trip a
+// page; also a front end, of a living program.
+absl::StatusOr<std::vector<VariantKey>> StoredKeys(
+    client::RpcClient& rpc, client::BlockingSession& session,
+    const LoadedProgram& program);
 
 }  // namespace kiln::cli

@@ -49,10 +49,12 @@ double Milliseconds(uint64_t microseconds) {
 }
 
 json AskedJson(const Asked& asked, std::string_view state) {
-  return {{"key", asked.key.Hex()},
-          {"target", asked.target.Hex()},
-          {"label", asked.label},
-          {"state", state}};
+  json object = {
+      {"target", asked.target.Hex()}, {"label", asked.label}, {"state", state}};
+  if (!asked.living) {
+    object["key"] = asked.key.Hex();
+  }
+  return object;
 }
 
 }  // namespace
@@ -137,13 +139,17 @@ std::string CompletionText(const Asked& asked,
                        key.substr(0, asked.key.ShortHex().size()),
                        variant.label(), OriginWord(completion.origin()),
                        VariantText(variant),
-                       key == asked.key.Hex()
+                       asked.living || key == asked.key.Hex()
                            ? ""
                            : "; no code reads the other overrides asked for");
   }
-  return fmt::format("{:<8} {} {}: {}", StateWord(completion.state()),
-                     asked.key.ShortHex(), asked.label,
-                     completion.failure().message());
+  return fmt::format("{:<8} {}: {}", StateWord(completion.state()),
+                     AskedText(asked), completion.failure().message());
+}
+
+std::string AskedText(const Asked& asked) {
+  return asked.living ? asked.label
+                      : fmt::format("{} {}", asked.key.ShortHex(), asked.label);
 }
 
 json PendingJson(const Asked& asked) {

@@ -35,14 +35,20 @@ struct Asked {
   Digest key;
   Digest target;
   std::string label;
+  // Of a living program, whose snapshot only the daemon knows: `key` is none
+  // that anything is stored under, and not shown.
+  bool living = false;
 };
 
 // state "ready" and origin beside VariantJson, or state "failed" or "rejected"
-// with error, code and diagnostics.
+// with error, code and diagnostics, and key unless the program is living.
 nlohmann::json CompletionJson(const Asked& asked,
                               const v1::Completion& completion);
 std::string CompletionText(const Asked& asked,
                            const v1::Completion& completion);
+
+// "3f2a9c01b2d4 scene opaque/none/alpha Detail", as far as it is known.
+std::string AskedText(const Asked& asked);
 
 // state "pending".
 nlohmann::json PendingJson(const Asked& asked);

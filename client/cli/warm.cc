@@ -105,8 +105,8 @@ int WarmAll(Output& output, client::BlockingSession& session,
   CatchInterrupts();
   std::vector<Asked> asked;
   for (const VariantKey& key : keys) {
-    asked.push_back(
-        {KeyId(key), session.session().target, KeyLabel(program, key)});
+    asked.push_back({KeyId(key), session.session().target,
+                     KeyLabel(program, key), program.IsLiving()});
   }
   WarmReport report(output, std::move(asked));
   report.Show();

@@ -2,9 +2,10 @@
 #pragma once
 
 // The demonstration: a game and an editor share one private daemon; each
-// variant is compiled once; after a restart nothing is compiled. Every claim
-// it prints is checked against the daemon's counters and the drivers' own
-// feedback.
+// variant is compiled once (rounds.h); after a restart nothing is compiled; a
+// saved include changes what both draw, a broken one nothing (live_act.h).
+// Every claim it prints is checked against the daemon's counters and the
+// drivers' own feedback.
 
 #include <filesystem>
 #include <string>
@@ -19,6 +20,9 @@ struct DemonstrationOptions {
   std::filesystem::path folder;    // socket, state and logs go here
   std::string target;
   bool json = false;  // one JSON object a line instead of tables
+  // Claims about time are printed and decide nothing: a busy machine is no
+  // fault.
+  bool any_speed = false;
 };
 
 // Returns: OK when every claim held. Errors: FailedPrecondition naming the

@@ -6,6 +6,7 @@
 // until its variant is there. Its pipelines are real ones of a real driver;
 // its frames are simulated, since null hardware cannot draw (DESIGN section 1).
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -27,17 +28,20 @@ struct EngineOptions {
   std::chrono::milliseconds frame_time{8};
   // Gives up when the variants have not arrived by then.
   std::chrono::seconds deadline{120};
+  // Loads the program as a recipe, whose sources kilnd finds in its search
+  // roots.
+  bool rooted = false;
+  // Rooted, and goes on drawing with whatever is saved there until `stop`.
+  bool live = false;
+  // With `live`: ends the engine within a frame. Lifetime: that of the call.
+  const std::atomic<bool>* stop = nullptr;
 };
 
-// Runs the engine until every variant has been swapped in, writing what
-// happens to stdout as one JSON object a line:
-//   {"event":"loaded", ...}     the whole-shader set is there
-//   {"event":"frame", "frame":n, "whole":k, "connection":"ready"}  now and then
-//   {"event":"variant", ...}    one swapped in: who, when, how the driver
-//   answered
-//   {"event":"done", ...}
+// Runs the engine until every variant has been swapped in, or, `live`, until it
+// is stopped. What happens goes to stdout, one JSON object a line, as
+// engine_lines.h lists them.
 // Returns: DeadlineExceeded naming a variant that did not arrive, or what went
-// wrong while loading.
+// wrong while loading. What does not compile ends an engine that is not `live`.
 absl::Status RunEngine(const EngineOptions& options);
 
 }  // namespace kiln::demo

@@ -2,6 +2,9 @@
 
 // kiln-demo-engine: one engine process of the demonstration, see engine.h.
 
+#include <signal.h>
+
+#include <atomic>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +12,17 @@
 #include "client/demo/engine.h"
 #include "proto/socket_path.h"
 #include "proto/target.h"
+
+namespace {
+
+std::atomic<bool> stop_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "set by a handler");
+
+void RequestStop(int) {
+  stop_requested = true;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   kiln::demo::EngineOptions options;
@@ -37,9 +51,18 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--reverse", options.reverse,
                "meet the surfaces in reverse order");
+  app.add_flag("--rooted", options.rooted,
+               "take the sources from kilnd's search roots");
+  app.add_flag("--live", options.live,
+               "--rooted, and draw on with what is saved there, until SIGTERM");
   CLI11_PARSE(app, argc, argv);
   options.frame_time = std::chrono::milliseconds(frame_ms);
   options.deadline = std::chrono::seconds(deadline_s);
+  if (options.live) {
+    options.stop = &stop_requested;
+    signal(SIGTERM, RequestStop);
+    signal(SIGINT, RequestStop);
+  }
   try {  // libraries throw what we do not
     const absl::Status status = kiln::demo::RunEngine(options);
     if (!status.ok()) {

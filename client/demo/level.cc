@@ -2,6 +2,9 @@
 #include "client/demo/level.h"
 
 #include <array>
+#include <set>
+
+#include <fmt/format.h>
 
 #include "proto/status_macros.h"
 
@@ -37,10 +40,35 @@ constexpr std::array<SurfaceSource, 16> kSurfaces = {{
     {"cliff, shadow pass", "depth", "", "", "Height"},
 }};
 
+absl::StatusOr<std::vector<Surface>> MakePlainLevel(const Program& program,
+                                                    const Digest& program_id) {
+  std::vector<FeatureMask> masks = {0};
+  for (const FeatureBit& feature : program.features) {
+    masks.push_back(FeatureMask{1} << feature.bit);
+  }
+  std::vector<Surface> level;
+  std::set<VariantKey> keys;
+  for (const Kind& kind : program.kinds) {
+    for (const FeatureMask features : masks) {
+      VariantKey key{program_id, kind.value.name, "", "", features, {}};
+      KILN_ASSIGN_OR_RETURN(key, NormaliseKey(program, std::move(key)));
+      if (keys.insert(key).second) {
+        level.push_back({fmt::format("{} {}", kind.value.name,
+                                     program.FeatureText(features)),
+                         std::move(key)});
+      }
+    }
+  }
+  return level;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Surface>> MakeLevel(const Program& program,
                                                const Digest& program_id) {
+  if (program.name != "scene") {
+    return MakePlainLevel(program, program_id);
+  }
   std::vector<Surface> level;
   for (const SurfaceSource& source : kSurfaces) {
     KILN_ASSIGN_OR_RETURN(const FeatureMask features,

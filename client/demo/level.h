@@ -2,7 +2,8 @@
 #pragma once
 
 // The content of the demonstration: a small level's surfaces, and the variants
-// of the scene program (shaders/scene/) that drawing them needs.
+// of the scene program (shaders/scene/) that drawing them needs. An engine that
+// is given another program plays a level that shows each of its features.
 
 #include <string>
 #include <vector>
@@ -19,8 +20,10 @@ struct Surface {
   VariantKey key;
 };
 
-// The level's surfaces, in the order in which a player meets them.
-// Errors: InvalidArgument when `program` lacks a kind or feature they use.
+// The level's surfaces, in the order in which a player meets them. For a
+// program that is not named "scene": in each kind one surface with no feature
+// and one with each, as far as those are different keys. Errors:
+// InvalidArgument when the scene lacks a kind or feature they use.
 absl::StatusOr<std::vector<Surface>> MakeLevel(const Program& program,
                                                const Digest& program_id);
 

@@ -26,7 +26,9 @@ int Main(int argc, char** argv) {
       "an editor, that ask\n"
       "for the same variants, shows what each cost and gained, and checks that "
       "each was compiled\n"
-      "once. Exit code 0 when every claim held.",
+      "once. Then it edits a copy of the shaders under the running engines. "
+      "Exit code 0 when every\n"
+      "claim held.",
       "kiln-demo");
   app.add_option("--program", options.program, "scene.program.toml")
       ->required();
@@ -34,6 +36,8 @@ int Main(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--json", options.json,
                "one JSON object a line instead of tables");
+  app.add_flag("--any-speed", options.any_speed,
+               "claims about time decide nothing: for busy machines");
   app.add_flag("--keep", keep,
                "keep the folder with socket, state and logs, and print it");
   CLI11_PARSE(app, argc, argv);

@@ -16,7 +16,8 @@
 namespace kiln::client {
 
 // Creates `variant`'s pipeline on `device` from its blob; the driver is not
-// allowed to compile. `program` is the one the variant's key names.
+// allowed to compile. `program` is what the variant was asked for by; of a
+// recipe the pipeline's description alone is used, which no save changes.
 // Returns: the pipeline and the driver's feedback, to be reported with
 // `Client::ReportFeedback`; no pipeline when the driver would have had to
 // compile.

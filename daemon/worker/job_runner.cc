@@ -12,10 +12,12 @@
 #include "daemon/worker/module_checks.h"
 #include "kiln/worker/v1/worker.pb.h"
 #include "proto/artifact.h"
+#include "proto/module_interface.h"
 #include "proto/status_macros.h"
 #include "proto/text.h"
 #include "proto/variant_key.h"
 #include "shaders/compiler.h"
+#include "shaders/interface_reflection.h"
 #include "shaders/pipeline/pipeline.h"
 
 namespace kiln::daemon {
@@ -41,24 +43,59 @@ std::vector<uint32_t> ToWords(std::string_view bytes) {
   return words;
 }
 
-void AddModule(const LoadedModule& module, worker::v1::JobResult* result) {
+std::string WireText(const absl::Status& status) {
+  const absl::string_view text = status.message();
+  return ToValidUtf8({text.data(), text.size()});
+}
+
+// A module that was just made, and what it declares. That SPIRV-Cross cannot
+// read one is no reason to refuse it: then only its entry point is told.
+void AddModule(const StageSource& source, const LoadedModule& module,
+               std::string warnings, worker::v1::JobResult* result) {
+  absl::StatusOr<ModuleInterface> interface =
+      shaders::ReflectInterface(module.spirv, source.stage, source.entry);
+  if (interface.ok()) {
+    warnings += shaders::SharedBindingWarnings(source, *interface);
+  } else {
+    warnings += fmt::format("{}:1: warning: the interface is not known: {}\n",
+                            source.path, WireText(interface.status()));
+    interface = ModuleInterface{.entry_point = source.entry};
+  }
   worker::v1::StageModule* out = result->add_modules();
   out->set_stage(static_cast<uint32_t>(module.id.stage));
   out->set_digest(std::string(module.id.module.raw()));
   out->set_spirv(
       std::string(AsText(AsBytes(std::span<const uint32_t>(module.spirv)))));
+  out->set_interface(std::string(AsText(EncodeInterface(*interface))));
+  out->set_warnings(CapDiagnostics(warnings));
 }
 
 }  // namespace
 
 struct JobRunner::LoadedProgram {
   Program program;
-  std::vector<LoadedModule> modules;  // empty until the front end has run
+  // Those that the daemon had; after the front end, those of all stages in
+  // their order.
+  std::vector<LoadedModule> modules;
+  bool checked = false;  // the overrides, against all modules
+
+  const LoadedModule* FindModule(Stage stage) const {
+    auto found = std::ranges::find(
+        modules, stage, [](const LoadedModule& m) { return m.id.stage; });
+    return found == modules.end() ? nullptr : &*found;
+  }
+
+  bool IsComplete() const {
+    return checked && modules.size() == program.stages.size();
+  }
 };
 
 JobRunner::JobRunner(std::unique_ptr<pipeline::Device> device,
-                     std::unique_ptr<pipeline::Device> proof_device)
-    : device_(std::move(device)), proof_device_(std::move(proof_device)) {}
+                     std::unique_ptr<pipeline::Device> proof_device,
+                     const JobRunnerOptions& options)
+    : options_(options),
+      device_(std::move(device)),
+      proof_device_(std::move(proof_device)) {}
 
 JobRunner::~JobRunner() = default;
 
@@ -70,12 +107,25 @@ absl::Status JobRunner::LoadProgram(const worker::v1::LoadProgram& load) {
   auto loaded = std::make_unique<LoadedProgram>();
   KILN_ASSIGN_OR_RETURN(loaded->program,
                         DecodeProgram(AsBytes(load.canonical())));
-  for (const worker::v1::StageModule& module : load.modules()) {
-    KILN_ASSIGN_OR_RETURN(const Digest digest,
-                          Digest::FromRaw(module.digest()));
-    loaded->modules.push_back({{static_cast<Stage>(module.stage()), digest},
-                               ToWords(module.spirv())});
+  if (loaded->program.rooted) {
+    return absl::InvalidArgumentError(
+        "the program is a recipe; only a snapshot of it can be compiled");
   }
+  for (const StageSource& source : loaded->program.stages) {
+    for (const worker::v1::StageModule& module : load.modules()) {
+      if (static_cast<Stage>(module.stage()) != source.stage) {
+        continue;
+      }
+      KILN_ASSIGN_OR_RETURN(const Digest digest,
+                            Digest::FromRaw(module.digest()));
+      loaded->modules.push_back(
+          {{source.stage, digest}, ToWords(module.spirv())});
+    }
+  }
+  if (loaded->modules.size() != static_cast<size_t>(load.modules_size())) {
+    return absl::InvalidArgumentError("a module is of no stage of the program");
+  }
+  loaded->checked = load.checked();
   if (programs_.size() >= kWorkerPrograms) {
     programs_.clear();
   }
@@ -88,11 +138,18 @@ absl::Status JobRunner::RunFrontEnd(LoadedProgram& loaded,
                                     worker::v1::JobResult* result) {
   const Clock::time_point start = Clock::now();
   std::vector<LoadedModule> modules;
+  std::vector<pipeline::StageCode> code;
   for (const StageSource& source : loaded.program.stages) {
-    on_phase(fmt::format("front end, {} stage", StageName(source.stage)));
+    if (const LoadedModule* known = loaded.FindModule(source.stage)) {
+      modules.push_back(*known);
+      continue;
+    }
+    on_phase(fmt::format("front end, {} stage '{}'", StageName(source.stage),
+                         ToValidUtf8(source.path)));
     shaders::StageResult compiled =
         shaders::CompileStage(loaded.program, source.stage);
     if (!compiled.ok()) {
+      result->clear_modules();
       result->set_diagnostics(compiled.diagnostics);
       result->set_front_end_failed(true);
       return absl::InvalidArgumentError(
@@ -103,36 +160,43 @@ absl::Status JobRunner::RunFrontEnd(LoadedProgram& loaded,
     module.spirv = std::move(compiled.spirv);
     module.id = {source.stage,
                  Digest::Of(AsBytes(std::span<const uint32_t>(module.spirv)))};
+    AddModule(source, module, std::move(compiled.diagnostics), result);
   }
-  std::vector<pipeline::StageCode> code;
   for (const LoadedModule& module : modules) {
     code.push_back({module.id.stage, module.spirv});
   }
+  on_phase("front end, overrides");
   absl::StatusOr<std::vector<std::string>> unused =
       CheckOverrides(loaded.program, code);
   if (!unused.ok()) {
+    result->clear_modules();
     result->set_front_end_failed(true);
     return unused.status();
   }
   result->mutable_unused_overrides()->Assign(unused->begin(), unused->end());
   loaded.modules = std::move(modules);
+  loaded.checked = true;
   result->set_front_end_us(std::max<uint64_t>(1, MicrosecondsSince(start)));
-  for (const LoadedModule& module : loaded.modules) {
-    AddModule(module, result);
-  }
   return absl::OkStatus();
 }
 
 absl::Status JobRunner::Compile(const worker::v1::Job& job,
                                 const OnPhase& on_phase,
                                 worker::v1::JobResult* result) {
+  if (!options_.compiler) {
+    return absl::FailedPreconditionError("sealed: nothing is compiled here");
+  }
   KILN_ASSIGN_OR_RETURN(const VariantKey key, DecodeKey(AsBytes(job.key())));
   auto found = programs_.find(key.program);
   if (found == programs_.end()) {
     return absl::FailedPreconditionError("the job's program was not loaded");
   }
   LoadedProgram& loaded = *found->second;
-  if (loaded.modules.empty()) {
+  if (!job.front_end_only() && loaded.program.IsShader()) {
+    return absl::InvalidArgumentError(
+        "a shader, not a pipeline: it has no vertex stage");
+  }
+  if (!loaded.IsComplete()) {
     KILN_RETURN_IF_ERROR(RunFrontEnd(loaded, on_phase, result));
   }
   if (job.front_end_only()) {
@@ -198,9 +262,8 @@ worker::v1::JobResult JobRunner::Run(const worker::v1::Job& job,
   worker::v1::JobResult result;
   result.set_job_id(job.job_id());
   if (absl::Status status = Compile(job, on_phase, &result); !status.ok()) {
-    const absl::string_view text = status.message();
     result.set_error_code(static_cast<uint32_t>(status.code()));
-    result.set_error(ToValidUtf8({text.data(), text.size()}));
+    result.set_error(WireText(status));
   }
   std::vector<std::string> messages = device_->validation_messages();
   for (std::string& message : proof_device_->validation_messages()) {

@@ -2,9 +2,9 @@
 #pragma once
 
 // Runs one compile job after another in a worker process: sources to SPIR-V
-// (once a program), SPIR-V to a pipeline, its blob, the proof that the blob
-// hits, and the driver's statistics. Whatever goes wrong in a compiler or
-// driver may take the process with it; nothing here guards against that.
+// (once a stage of a program), SPIR-V to a pipeline, its blob, the proof that
+// the blob hits, and the driver's statistics. Whatever goes wrong in a compiler
+// or driver may take the process with it; nothing here guards against that.
 
 #include <functional>
 #include <map>
@@ -26,6 +26,12 @@ class LoadProgram;
 
 namespace kiln::daemon {
 
+struct JobRunnerOptions {
+  // False: every job is refused with FailedPrecondition, for an installation
+  // that has no sources; libshaderc is not touched.
+  bool compiler = true;
+};
+
 // Thread-compatible.
 class JobRunner {
  public:
@@ -34,13 +40,19 @@ class JobRunner {
 
   // `device` compiles; `proof_device` is its equal and answers only from blobs.
   JobRunner(std::unique_ptr<pipeline::Device> device,
-            std::unique_ptr<pipeline::Device> proof_device);
+            std::unique_ptr<pipeline::Device> proof_device,
+            const JobRunnerOptions& options = {});
   ~JobRunner();
 
-  // Errors: InvalidArgument when the bytes are no program or not the named one.
+  // Keeps a program and the modules that the daemon has of it, which may be of
+  // some stages only.
+  // Errors: InvalidArgument when the bytes are no program, not the named one or
+  // a recipe, or a module is of no stage of it.
   absl::Status LoadProgram(const worker::v1::LoadProgram& load);
 
-  // Everything that can be said of the job, errors included, is in the result.
+  // Everything that can be said of the job, errors included, is in the result:
+  // the modules made for it, with their interfaces and warnings, and, when the
+  // overrides were checked, those that no code reads.
   worker::v1::JobResult Run(const worker::v1::Job& job,
                             const OnPhase& on_phase);
 
@@ -49,11 +61,13 @@ class JobRunner {
  private:
   struct LoadedProgram;
 
-  absl::Status RunFrontEnd(LoadedProgram& loaded, const OnPhase& on_phase,
-                           worker::v1::JobResult* result);
+  static absl::Status RunFrontEnd(LoadedProgram& loaded,
+                                  const OnPhase& on_phase,
+                                  worker::v1::JobResult* result);
   absl::Status Compile(const worker::v1::Job& job, const OnPhase& on_phase,
                        worker::v1::JobResult* result);
 
+  JobRunnerOptions options_;
   std::unique_ptr<pipeline::Device> device_;
   std::unique_ptr<pipeline::Device> proof_device_;
   std::map<Digest, std::unique_ptr<LoadedProgram>> programs_;

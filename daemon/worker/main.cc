@@ -40,6 +40,7 @@ struct WorkerOptions {
   std::string out_file;
   uint64_t memory_mb = 0;
   bool validate = false;
+  bool no_compiler = false;
 };
 
 // Dies with the daemon, before everything else on the machine, and small.
@@ -77,9 +78,12 @@ absl::StatusOr<std::unique_ptr<JobRunner>> OpenTarget(
                         pipeline::Device::Open(spec, device_options));
   KILN_ASSIGN_OR_RETURN(auto proof_device,
                         pipeline::Device::Open(spec, device_options));
-  WarmUpCompiler();
-  return std::make_unique<JobRunner>(std::move(device),
-                                     std::move(proof_device));
+  if (!options.no_compiler) {
+    WarmUpCompiler();
+  }
+  return std::make_unique<JobRunner>(
+      std::move(device), std::move(proof_device),
+      JobRunnerOptions{.compiler = !options.no_compiler});
 }
 
 void SetError(const absl::Status& status, worker::v1::Hello* hello) {
@@ -124,13 +128,21 @@ int Serve(const WorkerOptions& options) {
       continue;
     }
     const worker::v1::Job& job = command.job();
-    worker::v1::WorkerReport report;
-    *report.mutable_result() = (*runner)->Run(job, [&](std::string_view phase) {
+    std::string last_phase;
+    auto tell_phase = [&](std::string_view phase) {
+      last_phase = phase;
       worker::v1::WorkerReport notice;
       notice.mutable_phase()->set_job_id(job.job_id());
-      notice.mutable_phase()->set_phase(std::string(phase));
+      notice.mutable_phase()->set_phase(last_phase);
       Report(notice);
-    });
+    };
+    worker::v1::WorkerReport report;
+    try {  // compilers and drivers throw it through us
+      *report.mutable_result() = (*runner)->Run(job, tell_phase);
+    } catch (const std::bad_alloc&) {
+      tell_phase(last_phase + ", out of memory");
+      return 1;
+    }
     Report(report);
   }
   return 0;
@@ -223,6 +235,8 @@ int main(int argc, char** argv) {
                  "data memory limit in MiB; 0: none");
   app.add_flag("--validate", options.validate,
                "load the Khronos validation layer");
+  app.add_flag("--no-compiler", options.no_compiler,
+               "refuse every job: for an installation without sources");
   try {  // CLI11 reports by exception only
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -43,19 +43,24 @@ uint32_t ExecutionModel(Stage stage) {
 }
 
 // Drivers trust that the entry point exists, and crash if it does not.
-absl::Status CheckEntryPoint(const StageCode& code) {
+absl::Status CheckEntryPoint(const StageCode& code, std::string_view entry) {
   constexpr uint16_t kOpEntryPoint = 15;
   bool found = false;
   ForEachInstruction(code.spirv, [&](const Instruction& instruction) {
     found = found || (instruction.opcode == kOpEntryPoint &&
                       instruction.word(1) == ExecutionModel(code.stage) &&
-                      LiteralText(instruction, 3) == "main");
+                      LiteralText(instruction, 3) == entry);
   });
   return found ? absl::OkStatus()
                : absl::InvalidArgumentError(fmt::format(
-                     "the module of the {} stage has no entry point main for "
+                     "the module of the {} stage has no entry point {} for "
                      "that stage",
-                     StageName(code.stage)));
+                     StageName(code.stage), entry));
+}
+
+// Requires: CheckStages.
+const std::string& EntryOf(const Program& program, Stage stage) {
+  return std::ranges::find(program.stages, stage, &StageSource::stage)->entry;
 }
 
 absl::StatusOr<OwnedShaderModule> MakeModule(const DeviceHandles& device,
@@ -89,9 +94,11 @@ absl::Status PipelineDescription::AddStages(const PipelineInput& input) {
   KILN_ASSIGN_OR_RETURN(
       constants_,
       Specialize(KeyConstants(input.program, input.key), input.code));
-  specializations_.reserve(constants_.size());  // stages_ points into it
+  specializations_.reserve(constants_.size());  // stages_ points into both
+  entries_.reserve(input.code.size());
   for (size_t i = 0; i < input.code.size(); ++i) {
-    KILN_RETURN_IF_ERROR(CheckEntryPoint(input.code[i]));
+    entries_.push_back(EntryOf(input.program, input.code[i].stage));
+    KILN_RETURN_IF_ERROR(CheckEntryPoint(input.code[i], entries_.back()));
     KILN_ASSIGN_OR_RETURN(OwnedShaderModule module,
                           MakeModule(device_, input.code[i]));
     specializations_.push_back(constants_[i].Info());
@@ -99,7 +106,7 @@ absl::Status PipelineDescription::AddStages(const PipelineInput& input) {
     stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
     stage.stage = StageBit(input.code[i].stage);
     stage.module = module.get();
-    stage.pName = "main";
+    stage.pName = entries_.back().c_str();
     stage.pSpecializationInfo =
         constants_[i].entries.empty() ? nullptr : &specializations_.back();
     modules_.push_back(std::move(module));

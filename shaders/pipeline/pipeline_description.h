@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -81,6 +82,7 @@ class PipelineDescription {
   std::vector<OwnedShaderModule> modules_;
   std::vector<StageSpecialization> constants_;
   std::vector<VkSpecializationInfo> specializations_;
+  std::vector<std::string> entries_;
   std::vector<VkPipelineShaderStageCreateInfo> stages_;
 };
 

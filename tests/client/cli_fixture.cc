@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/client/cli_fixture.h"
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -11,8 +12,9 @@
 
 namespace kiln::testing {
 
-CliTest::CliTest()
-    : program_file_(WriteProgramFile(TinyProgram(), folder_.path())) {}
+CliTest::CliTest(DaemonProcessOptions options)
+    : daemon_(std::move(options)),
+      program_file_(WriteProgramFile(TinyProgram(), folder_.path())) {}
 
 CommandResult CliTest::Run(std::vector<std::string> arguments) {
   CommandResult result;
@@ -49,6 +51,14 @@ std::vector<nlohmann::json> CliTest::RunJson(std::vector<std::string> arguments,
     EXPECT_TRUE(objects.back().is_object()) << line;
   }
   return objects;
+}
+
+std::string CliTest::Write(const std::string& path,
+                           const std::string& text) const {
+  const std::filesystem::path file = folder_ / path;
+  std::filesystem::create_directories(file.parent_path());
+  std::ofstream(file, std::ios::binary) << text;
+  return file.string();
 }
 
 std::vector<std::string> CliTest::RequestArguments(const std::string& features,

@@ -23,7 +23,8 @@ struct CommandResult {
 
 class CliTest : public ::testing::Test {
  protected:
-  CliTest();
+  // `options`: of the daemon, which a test starts.
+  explicit CliTest(DaemonProcessOptions options = {});
 
   // Runs `kiln arguments...` against the fixture's socket. Blocks: until it
   // ends; fails the test after a minute.
@@ -32,6 +33,10 @@ class CliTest : public ::testing::Test {
   // The same with --json, parsed: every line has to be an object.
   std::vector<nlohmann::json> RunJson(std::vector<std::string> arguments,
                                       int expected_exit_code);
+
+  // Writes a file below the fixture's folder, which is no search root.
+  // Returns: its path.
+  std::string Write(const std::string& path, const std::string& text) const;
 
   std::vector<std::string> RequestArguments(const std::string& features,
                                             bool wait) const;

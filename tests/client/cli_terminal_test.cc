@@ -100,6 +100,34 @@ TEST_F(CliTerminalTest, WaitingRequestShowsASpinner) {
   EXPECT_THAT(result.text, HasSubstr("\r\x1b[K- tiny opaque"));
 }
 
+TEST_F(CliTerminalTest, PrecompileDrawsABarAndTakesItAway) {
+  ASSERT_OK(daemon_.Start());
+  Write("engine/a.vert", "#version 460\nvoid main() {}\n");
+  Write("engine/b.vert", "#version 460\nvoid main() { oops(); }\n");
+  const TerminalResult result = RunOnTerminal(
+      {"precompile", "--roots", (folder_ / "engine").string()}, "xterm");
+  EXPECT_EQ(result.exit_code, 1) << result.text;
+  EXPECT_THAT(result.text, HasSubstr("\r\x1b[K["));
+  EXPECT_THAT(result.text, HasSubstr("/2 "));
+  EXPECT_THAT(result.text, HasSubstr("\r\x1b[K1 of 2 shaders failed:"));
+}
+
+TEST_F(CliTerminalTest, CtrlCLeavesPrecompileCleanlyAndTheRootUncovered) {
+  ASSERT_OK(daemon_.Start());
+  // Too many to be through with them before the key is pressed.
+  for (int i = 0; i < 400; ++i) {
+    Write("engine/" + std::to_string(i) + ".vert",
+          "#version 460\nvoid main() { gl_PointSize = " + std::to_string(i) +
+              ".0; }\n");
+  }
+  const TerminalResult result = RunOnTerminal(
+      {"precompile", "--jobs", "1", "--roots", (folder_ / "engine").string()},
+      "xterm", "/400");
+  EXPECT_EQ(result.exit_code, 130) << result.text;
+  EXPECT_THAT(result.text, HasSubstr("unfinished"));
+  EXPECT_EQ(RunJson({"roots"}, 0)[0]["precompiled"], false);
+}
+
 TEST_F(CliTerminalTest, CtrlCLeavesWarmCleanlyAndTheDaemonServing) {
   ASSERT_OK(daemon_.Start());
   // The scene's variants are slow enough that it cannot be finished.

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,8 +28,24 @@ TEST_F(CliTest, HelpOfEverySubcommandHasAnExampleAndExitCodesAreDocumented) {
   EXPECT_THAT(Run({"--help"}).exit_code, 0);
   const CommandResult help = Run({"--help"});
   EXPECT_THAT(::testing::PrintToString(help.out), HasSubstr("Exit codes"));
-  for (const char* command : {"status", "request", "list", "get", "warm"}) {
-    const CommandResult result = Run({command, "--help"});
+  const std::vector<std::vector<std::string>> commands = {
+      {"status"},
+      {"request"},
+      {"list"},
+      {"get"},
+      {"warm"},
+      {"roots"},
+      {"roots", "add"},
+      {"roots", "remove"},
+      {"precompile"},
+      {"compile"},
+      {"surface"},
+      {"surface", "add"},
+      {"surface", "list"},
+      {"surface", "remove"}};
+  for (std::vector<std::string> command : commands) {
+    command.emplace_back("--help");
+    const CommandResult result = Run(command);
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_THAT(::testing::PrintToString(result.out), HasSubstr("Examples:"));
   }

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "client/surface_caller.h"
 #include "tests/client/tiny_program.h"
 
 namespace kiln::client {
@@ -79,6 +80,135 @@ TEST_F(ExchangeTest, UnsentFeedbackIsBounded) {
     exchange_.AddFeedback({key_, HitFeedback::kCacheHit, {}});
   }
   EXPECT_LE(exchange_.TakeOutbox().feedback.size(), 4096u);
+}
+
+ShaderCode CodeOf(uint32_t word) {
+  ShaderCode code;
+  code.spirv = std::make_shared<const std::vector<uint32_t>>(
+      std::vector<uint32_t>{0x07230203, word});
+  return code;
+}
+
+class ExchangeShaderTest : public ::testing::Test {
+ protected:
+  ShaderHandle Ask() { return exchange_.AddShader({program_, "lit", true}); }
+
+  const Digest program_ = Digest::Of(AsBytes("shader"));
+  Exchange exchange_;
+};
+
+TEST_F(ExchangeShaderTest, ModuleThatTheLibraryRefusesIsAFailure) {
+  const ShaderHandle lit = Ask();
+  exchange_.ShaderReady(program_, ShaderCode{}, "");
+  std::vector<Event> events;
+  exchange_.Poll(&events);
+  EXPECT_EQ(exchange_.StateOf(lit).state, VariantState::kFailed);
+  EXPECT_EQ(exchange_.StateOf(lit).message,
+            "lit: shader committed without words");
+  EXPECT_FALSE(exchange_.has_pending());
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].kind, Event::Kind::kShaderFailed);
+  EXPECT_EQ(events[0].message, "lit: shader committed without words");
+}
+
+TEST_F(ExchangeShaderTest, ReleaseOfAPendingShaderSettlesAndForgetsIt) {
+  const ShaderHandle lit = Ask();
+  ASSERT_TRUE(exchange_.has_pending());
+  exchange_.ShaderReady(program_, CodeOf(1), "");  // told, not published
+  exchange_.ReleaseShader(lit);
+  EXPECT_FALSE(exchange_.has_pending());
+  EXPECT_EQ(exchange_.StateOf(lit).state, VariantState::kUnknown);
+  exchange_.ShaderReady(program_, CodeOf(1), "");  // told too late
+  std::vector<Event> events;
+  exchange_.Poll(&events);
+  EXPECT_TRUE(events.empty());
+  EXPECT_EQ(exchange_.library().Resolve(lit), nullptr);
+  EXPECT_FALSE(exchange_.has_pending());
+}
+
+TEST_F(ExchangeShaderTest, ReleaseIsToldBeforeWhatIsAskedForAgain) {
+  const ShaderHandle lit = Ask();
+  exchange_.ReleaseShader(lit);
+  Ask();
+  const Exchange::Outbox outbox = exchange_.TakeOutbox();
+  EXPECT_EQ(outbox.releases, std::vector<Digest>{program_});
+  EXPECT_EQ(outbox.shaders.size(), 1u);
+}
+
+TEST_F(ExchangeShaderTest, ReleasedShaderIsPendingAgainUnderALiveHandle) {
+  const ShaderHandle first = Ask();
+  exchange_.ShaderReady(program_, CodeOf(1), "");
+  exchange_.Poll(nullptr);
+  ASSERT_NE(exchange_.library().Resolve(first), nullptr);
+  exchange_.ReleaseShader(first);
+  const ShaderHandle again = Ask();  // before the frame ends
+  EXPECT_EQ(exchange_.StateOf(again).state, VariantState::kPending);
+  exchange_.library().EndFrame();
+  exchange_.ShaderReady(program_, CodeOf(2), "");
+  exchange_.Poll(nullptr);
+  EXPECT_EQ(exchange_.StateOf(again).state, VariantState::kReady);
+  const ResolvedShader* shader = exchange_.library().Resolve(again);
+  ASSERT_NE(shader, nullptr);
+  EXPECT_EQ(shader->code.spirv->at(1), 2u);
+}
+
+TEST_F(ExchangeShaderTest, ReleasedShaderThatFailsWhenAskedAgainIsNotPending) {
+  const ShaderHandle first = Ask();
+  exchange_.ShaderReady(program_, CodeOf(1), "");
+  exchange_.Poll(nullptr);
+  exchange_.ReleaseShader(first);
+  const ShaderHandle again = Ask();
+  exchange_.Failed(program_, "lit", "lit: no", "");
+  exchange_.Poll(nullptr);
+  EXPECT_EQ(exchange_.StateOf(again).state, VariantState::kFailed);
+  EXPECT_FALSE(exchange_.has_pending());
+}
+
+TEST(KnownSurfacesTest, SameNameReplacesTheTextAndWaitsForAnAnswerAgain) {
+  const Digest program = Digest::Of(AsBytes("program"));
+  std::vector<KnownSurface> surfaces;
+  Remember({program, "red", "old"}, surfaces);
+  Remember({program, "rust", "other"}, surfaces);
+  Remember({Digest::Of(AsBytes("another")), "red", "elsewhere"}, surfaces);
+  surfaces[0].answer = SurfaceAnswer{true, 1, "", ""};
+  surfaces[0].waiting = 0;
+  Remember({program, "red", "new"}, surfaces);
+  ASSERT_EQ(surfaces.size(), 3u);
+  EXPECT_EQ(surfaces[0].request.source, "new");
+  EXPECT_FALSE(surfaces[0].answer.has_value());
+  EXPECT_EQ(surfaces[0].waiting, 1);
+  EXPECT_NE(surfaces[0].version, surfaces[1].version);
+}
+
+TEST(KnownSurfacesTest, TextReplacedUnansweredIsSettledByOneAnswer) {
+  Exchange exchange;
+  const SurfaceRequest request{Digest::Of(AsBytes("program")), "red", "text"};
+  exchange.AddSurface(request);
+  exchange.AddSurface(request);
+  std::vector<KnownSurface> surfaces;
+  for (const SurfaceRequest& asked : exchange.TakeOutbox().surfaces) {
+    Remember(asked, surfaces);
+  }
+  ASSERT_EQ(surfaces.size(), 1u);
+  exchange.SurfaceAnswered(request, {true, 1, "", ""}, surfaces[0].waiting);
+  exchange.Poll(nullptr);
+  EXPECT_FALSE(exchange.has_pending());
+}
+
+TEST(KnownSurfacesTest, OnlyWhatNoRetryChangesIsAVerdict) {
+  EXPECT_TRUE(IsVerdict(absl::OkStatus()));
+  EXPECT_TRUE(IsVerdict(absl::NotFoundError("program 1234")));
+  EXPECT_TRUE(IsVerdict(absl::InvalidArgumentError("program_id")));
+  EXPECT_TRUE(IsVerdict(absl::ResourceExhaustedError("255 surfaces")));
+  EXPECT_TRUE(IsVerdict(absl::FailedPreconditionError(
+      "sealed: this kilnd compiles nothing, so it takes no surfaces")));
+  EXPECT_TRUE(IsVerdict(absl::FailedPreconditionError(
+      "program x takes no surface shaders: it has no [surface]")));
+  EXPECT_FALSE(IsVerdict(absl::FailedPreconditionError(
+      "the program does not compile: fragment stage")));
+  EXPECT_FALSE(IsVerdict(absl::DeadlineExceededError("")));
+  EXPECT_FALSE(IsVerdict(absl::UnavailableError("")));
+  EXPECT_FALSE(IsVerdict(absl::CancelledError("")));
 }
 
 // DESIGN section 7: at most 100 ns at a frame boundary. The best of several

@@ -30,10 +30,11 @@ name = "only"
 
 class ProgramFileTest : public ::testing::Test {
  protected:
-  absl::StatusOr<Program> Load(const std::string& toml) {
+  absl::StatusOr<Program> Load(const std::string& toml,
+                               const ProgramFileOptions& options = {}) {
     std::ofstream(folder_.path() / "a.vert") << "void main() {}\n";
     std::ofstream(folder_.path() / "p.program.toml") << toml;
-    return LoadProgramFile(folder_.path() / "p.program.toml");
+    return LoadProgramFile(folder_.path() / "p.program.toml", options);
   }
 
   TempDir folder_;
@@ -158,6 +159,82 @@ default = 64
   EXPECT_EQ(program.workgroup_size, std::vector<std::string>{"WIDTH"});
 }
 
+TEST_F(ProgramFileTest, RootedFileIsARecipeOfVirtualPaths) {
+  ASSERT_OK_AND_ASSIGN(const Program program, Load(R"(format = 1
+name = "tiny"
+rooted = true
+[stages]
+vertex = "lit/a.vert"
+fragment = "/engine/lit/a.frag"
+[derivation]
+source = "lit/a.comp"
+[[kind]]
+name = "only"
+)"));
+  EXPECT_TRUE(program.rooted);
+  EXPECT_TRUE(program.files.empty());
+  EXPECT_EQ(program.stages[0].path, "lit/a.vert");
+  EXPECT_EQ(program.stages[1].path, "/engine/lit/a.frag");
+  EXPECT_EQ(program.derivation, "lit/a.comp");
+}
+
+TEST_F(ProgramFileTest, FileThatListsItsSourcesIsMadeARecipeOnRequest) {
+  std::string toml = kMinimal;
+  toml.replace(toml.find("[\"a.vert\"]"), 10, "[\"not there.vert\"]");
+  EXPECT_FALSE(Load(toml).ok());
+  ASSERT_OK_AND_ASSIGN(const Program program, Load(toml, {.rooted = true}));
+  EXPECT_TRUE(program.rooted);
+  EXPECT_TRUE(program.files.empty());  // and none was looked for
+  EXPECT_EQ(program.stages[0].path, "a.vert");
+  ASSERT_OK_AND_ASSIGN(const Program whole, Load(kMinimal));
+  EXPECT_FALSE(whole.rooted);
+}
+
+TEST_F(ProgramFileTest, StageIsAPathOrATableWithLanguageAndEntryPoint) {
+  ASSERT_OK_AND_ASSIGN(const Program program, Load(R"(format = 1
+name = "tiny"
+rooted = true
+[stages]
+vertex = "a.hlsl"
+[stages.fragment]
+source = "b.spv"
+entry = "shade"
+[[kind]]
+name = "only"
+)"));
+  EXPECT_EQ(program.stages[0].language, Language::kHlsl);
+  EXPECT_EQ(program.stages[0].entry, "main");
+  EXPECT_EQ(program.stages[1].path, "b.spv");
+  EXPECT_EQ(program.stages[1].language, Language::kSpirv);
+  EXPECT_EQ(program.stages[1].entry, "shade");
+}
+
+TEST_F(ProgramFileTest, LanguageThatIsSaidCountsMoreThanTheEndOfThePath) {
+  ASSERT_OK_AND_ASSIGN(const Program program, Load(R"(format = 1
+name = "tiny"
+rooted = true
+[stages]
+vertex = { source = "a.vert", language = "hlsl" }
+[[kind]]
+name = "only"
+)"));
+  EXPECT_EQ(program.stages[0].language, Language::kHlsl);
+  EXPECT_EQ(program.stages[0].entry, "main");
+}
+
+TEST_F(ProgramFileTest, SurfaceTableOpensTheProgramToUserCode) {
+  ASSERT_OK_AND_ASSIGN(const Program program, Load(std::string(kMinimal) + R"(
+[surface]
+include = "surfaces.glsl"
+parameters = "inout SurfaceData s"
+)"));
+  EXPECT_EQ(program.surface.include, "surfaces.glsl");
+  EXPECT_EQ(program.surface.function, "surface");
+  EXPECT_EQ(program.surface.parameters, "inout SurfaceData s");
+  ASSERT_OK_AND_ASSIGN(const Program closed, Load(kMinimal));
+  EXPECT_EQ(closed.surface.include, "");
+}
+
 TEST_F(ProgramFileTest, EveryMistakeIsRefusedWithItsLineAndName) {
   struct Case {
     std::string toml;
@@ -193,6 +270,24 @@ TEST_F(ProgramFileTest, EveryMistakeIsRefusedWithItsLineAndName) {
        "= "
        "\"b.vert\"\n[[kind]]\nname = \"k\"\n",
        "b.vert"},
+      {"rooted = true\n" + minimal, "lists no sources"},
+      {"rooted = 1\n" + minimal, "rooted"},
+      {"format = 1\nname = \"tiny\"\n[stages]\nvertex = \"a.vert\"\n[[kind]]"
+       "\nname = \"k\"\n",
+       "sources"},
+      {minimal + "[stages.fragment]\nentry = \"main\"\n", "source"},
+      {minimal + "[stages.fragment]\nsource = \"a.vert\"\nlanguage = \"wgsl\""
+                 "\n",
+       "unknown language 'wgsl'"},
+      {minimal + "[stages.fragment]\nsource = \"a.vert\"\nentri = \"m\"\n",
+       "unknown key 'entri'"},
+      {minimal + "[stages.fragment]\nsource = \"a.vert\"\nentry = \"\"\n",
+       "stages.entry"},
+      {minimal + "[surface]\nparameters = \"int a\"\n", "include"},
+      {minimal + "[surface]\ninclude = \"s.glsl\"\nparameters = \"int a;\"\n",
+       "surface.parameters"},
+      {minimal + "[defines]\n\"A B\" = \"1\"\n", "'A B' is not an identifier"},
+      {minimal + "[defines]\nA = \"1\\n2\"\n", "the value of A"},
       {"this is not toml", "line 1"},
   };
   for (const Case& entry : cases) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shaders/includer.h"
+#include "shaders/sources/includer.h"
 
 #include <string>
 #include <string_view>
@@ -16,6 +16,8 @@
 namespace kiln::shaders {
 namespace {
 
+using ::kiln::sources::IncludeForm;
+using ::kiln::sources::Includer;
 using ::kiln::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -31,39 +33,35 @@ std::string FragmentThatIncludes(std::string_view lines,
 TEST(IncluderTest, QuotedNameIsFoundBesideTheIncluderFirst) {
   const Program program = FragmentProgram(
       "", {{"a/x.glsl", "beside"}, {"x.glsl", "root"}, {"a/y.glsl", ""}});
-  Includer includer(program, "main.frag");
-  ASSERT_OK_AND_ASSIGN(
-      auto file,
-      includer.Open("x.glsl", Includer::Form::kQuoted, "a/y.glsl", 1));
+  Includer includer(program, "a/y.glsl");
+  ASSERT_OK_AND_ASSIGN(auto file,
+                       includer.Open("x.glsl", IncludeForm::kQuoted, 1));
   EXPECT_EQ(file.path, "a/x.glsl");
   EXPECT_EQ(file.text, "beside");
 }
 
 TEST(IncluderTest, QuotedNameFallsBackToTheRoot) {
   const Program program = FragmentProgram("", {{"b/x.glsl", "found"}});
-  Includer includer(program, "main.frag");
-  ASSERT_OK_AND_ASSIGN(
-      auto file,
-      includer.Open("b/x.glsl", Includer::Form::kQuoted, "a/y.glsl", 1));
+  Includer includer(program, "a/y.glsl");
+  ASSERT_OK_AND_ASSIGN(auto file,
+                       includer.Open("b/x.glsl", IncludeForm::kQuoted, 1));
   EXPECT_EQ(file.path, "b/x.glsl");
 }
 
 TEST(IncluderTest, AngledNameIsFoundFromTheRootOnly) {
   const Program program =
       FragmentProgram("", {{"a/x.glsl", "beside"}, {"x.glsl", "root"}});
-  Includer includer(program, "main.frag");
-  ASSERT_OK_AND_ASSIGN(
-      auto file,
-      includer.Open("x.glsl", Includer::Form::kAngled, "a/y.glsl", 1));
+  Includer includer(program, "a/y.glsl");
+  ASSERT_OK_AND_ASSIGN(auto file,
+                       includer.Open("x.glsl", IncludeForm::kAngled, 1));
   EXPECT_EQ(file.path, "x.glsl");
 }
 
 TEST(IncluderTest, ParentFolderIsReachedInsideTheProgram) {
   const Program program = FragmentProgram("", {{"lib/x.glsl", "found"}});
-  Includer includer(program, "main.frag");
+  Includer includer(program, "a/y.glsl");
   ASSERT_OK_AND_ASSIGN(
-      auto file,
-      includer.Open("../lib/./x.glsl", Includer::Form::kQuoted, "a/y.glsl", 1));
+      auto file, includer.Open("../lib/./x.glsl", IncludeForm::kQuoted, 1));
   EXPECT_EQ(file.path, "lib/x.glsl");
 }
 
@@ -71,21 +69,19 @@ TEST(IncluderTest, ParentFolderIsReachedInsideTheProgram) {
 TEST(IncluderTest, PathThatLeavesTheProgramIsRefusedByName) {
   const Program program = FragmentProgram("");
   Includer includer(program, "main.frag");
-  EXPECT_THAT(
-      includer.Open("../secret.env", Includer::Form::kQuoted, "main.frag", 1),
-      StatusIs(kInvalid,
-               AllOf(HasSubstr("'../secret.env'"), HasSubstr("main.frag"),
-                     HasSubstr("leaves the program"))));
-  EXPECT_THAT(
-      includer.Open("/etc/passwd", Includer::Form::kQuoted, "main.frag", 1),
-      StatusIs(kInvalid,
-               AllOf(HasSubstr("'/etc/passwd'"), HasSubstr("absolute path"))));
+  EXPECT_THAT(includer.Open("../secret.env", IncludeForm::kQuoted, 1),
+              StatusIs(kInvalid, AllOf(HasSubstr("'../secret.env'"),
+                                       HasSubstr("main.frag"),
+                                       HasSubstr("leaves the program"))));
+  EXPECT_THAT(includer.Open("/etc/passwd", IncludeForm::kQuoted, 1),
+              StatusIs(kInvalid, AllOf(HasSubstr("'/etc/passwd'"),
+                                       HasSubstr("absolute path"))));
 }
 
 TEST(IncluderTest, FolderNameIsAMissingFile) {
   const Program program = FragmentProgram("", {{"lib/x.glsl", ""}});
   Includer includer(program, "main.frag");
-  EXPECT_THAT(includer.Open("lib", Includer::Form::kQuoted, "main.frag", 1),
+  EXPECT_THAT(includer.Open("lib", IncludeForm::kQuoted, 1),
               StatusIs(absl::StatusCode::kNotFound, "'lib'"));
 }
 
@@ -193,10 +189,9 @@ TEST(IncluderTest, ExpandedBytesAreLimited) {
   const Program program = FragmentProgram(
       "", {{"big.glsl", std::string(limits::kExpandedBytes / 2 + 1, ' ')}});
   Includer includer(program, "main.frag");
-  ASSERT_OK(includer.Open("big.glsl", Includer::Form::kQuoted, "main.frag", 1));
-  EXPECT_THAT(
-      includer.Open("big.glsl", Includer::Form::kQuoted, "main.frag", 1),
-      StatusIs(kInvalid, "expand to more than 67108864 bytes"));
+  ASSERT_OK(includer.Open("big.glsl", IncludeForm::kQuoted, 1));
+  EXPECT_THAT(includer.Open("big.glsl", IncludeForm::kQuoted, 1),
+              StatusIs(kInvalid, "expand to more than 67108864 bytes"));
 }
 
 // KNOWN_FAULTS 41: text inclusion, so templates work and diamonds need a guard.

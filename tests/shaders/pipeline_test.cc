@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "proto/text.h"
+#include "tests/shaders/assembly.h"
 #include "tests/shaders/pipeline_fixture.h"
 #include "tests/support/status_matchers.h"
 
@@ -324,6 +325,30 @@ TEST(PipelineTest, MissingStageIsNamed) {
   const PipelineInput input{whole.program, key, whole.code.subspan(0, 1)};
   EXPECT_THAT(CompilePipeline(*device, input),
               StatusIs(kInvalid, "fragment stage"));
+}
+
+// One module with entry points of every stage, one of which the driver is to
+// use.
+TEST(PipelineTest, EntryPointThatTheProgramNamesIsTheOneThatIsUsed) {
+  KILN_OPEN_OR_SKIP(device, kVanGogh);
+  Program program = shaders::SpirvProgram(
+      shaders::BytesOf(shaders::Assemble(shaders::kManyEntries)),
+      Stage::kCompute, "work");
+  program.kinds = {{{"only", {}, {}}}};
+  program.backdrops = {{"none", {}, {}}};
+  program.blends = {{"none", {}, {}}};
+  const PipelineCase test(program, "only");
+  ASSERT_OK_AND_ASSIGN(const CompiledPipeline compiled,
+                       CompilePipeline(*device, test.Input()));
+  ASSERT_OK_AND_ASSIGN(const CreatedPipeline created,
+                       CreateFromBlob(*device, test.Input(), compiled.blob));
+  EXPECT_EQ(created.feedback, HitFeedback::kCacheHit);
+  EXPECT_THAT(device->validation_messages(), IsEmpty());
+
+  const VariantKey key = test.Key("only", 0);
+  program.stages[0].entry = "red";
+  EXPECT_THAT(CompilePipeline(*device, {program, key, test.Input().code}),
+              StatusIs(kInvalid, "the compute stage has no entry point red"));
 }
 
 TEST(BlobTest, HeaderWithoutPayloadIsHeaderOnly) {

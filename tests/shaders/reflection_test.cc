@@ -145,6 +145,19 @@ TEST(ReflectionTest, WorkgroupSizeIdsAreThoseOfTheDeclaration) {
   EXPECT_THAT(*none, ElementsAre(std::nullopt, std::nullopt, std::nullopt));
 }
 
+// SPIRV-Cross aborts at this one: it takes the shuffle's literals for ids.
+TEST(ReflectionTest, ConstantBehindASwizzleThatSizesAnArrayIsUsed) {
+  EXPECT_EQ(UsedIds(FragmentModule(R"(
+layout(constant_id = 0) const int n = 2;
+const ivec2 sizes = ivec2(n, n + 1).yx;
+void main() {
+  float a[sizes.x];
+  a[0] = gl_FragCoord.x;
+  color = vec4(a[0]);
+})")),
+            (Used{{0, true}}));
+}
+
 TEST(ReflectionTest, OneIdWithTwoTypesIsRefusedWithBoth) {
   std::vector<uint32_t> spirv = FragmentModule(R"(
 layout(constant_id = 3) const int count = 1;
@@ -171,7 +184,7 @@ void main() { color = vec4(count * other); })");
 
 TEST(ReflectionTest, WordsThatAreNoModuleAreRefused) {
   EXPECT_THAT(ReflectConstants({}),
-              StatusIs(absl::StatusCode::kInvalidArgument, "SPIRV-Cross"));
+              StatusIs(absl::StatusCode::kInvalidArgument));
   const std::vector<uint32_t> noise(64, kSpirvMagic);
   EXPECT_THAT(ReflectConstants(noise),
               StatusIs(absl::StatusCode::kInvalidArgument));

@@ -8,7 +8,9 @@
 #include <rocksdb/db.h>
 
 #include "absl/strings/escaping.h"
+#include "proto/module_interface.h"
 #include "proto/program.h"
+#include "proto/target.h"
 #include "storage/database.h"
 #include "storage/envelope.h"
 #include "storage/variant_store.h"
@@ -39,7 +41,7 @@ Program ExampleProgram() {
   Program program;
   program.name = "scene";
   program.stages = {{Stage::kVertex, "scene.vert"},
-                    {Stage::kFragment, "scene.frag"}};
+                    {Stage::kFragment, "scene.hlsl", Language::kHlsl, "shade"}};
   program.defines = {{"HALF", "1"}};
   program.features_constant_ids = {2};
   program.features = {{0, "Detail", FeatureOwner::kMaterial},
@@ -52,7 +54,8 @@ Program ExampleProgram() {
   program.overrides = {
       {"NUM_LIGHTS", 7, ConstantType::kUint32, 1, 1, 16, {1, 4, 8, 16}},
       {"GAIN", std::nullopt, ConstantType::kFloat32, 0}};
-  program.derivation = "scene.frag";
+  program.derivation = "scene.hlsl";
+  program.surface = {"surfaces.glsl", "surface", "inout SurfaceData s"};
   program.pipeline.color_formats = {"r8g8b8a8_unorm"};
   program.pipeline.depth_format = "d32_sfloat";
   program.pipeline.vertex_bindings = {{0, 12, false}};
@@ -61,8 +64,10 @@ Program ExampleProgram() {
       {0, 1, "combined_image_sampler", 8, {Stage::kFragment}}};
   program.pipeline.push_constant_bytes = 16;
   program.pipeline.push_constant_stages = {Stage::kVertex, Stage::kFragment};
-  program.files = {{"scene.frag", "void main() {}\n"},
-                   {"scene.vert", "void main() {}\n"}};
+  program.files = {{"scene.hlsl", "void shade() {}\n"},
+                   {"scene.vert", "#include \"a\"\nvoid main() {}\n"}};
+  program.includes = {{"scene.vert", "a", false, "", "no such file"},
+                      {"scene.vert", "b", true, "scene.hlsl", ""}};
   return program;
 }
 
@@ -91,11 +96,43 @@ TEST(GoldenBytesTest, Artifact) {
 
 TEST(GoldenBytesTest, Program) {
   const Bytes canonical = EncodeProgram(ExampleProgram());
-  EXPECT_EQ(canonical.size(), 638u);
+  EXPECT_EQ(canonical.size(), 805u);
   EXPECT_EQ(Digest::Of(canonical).Hex(),
-            "84fc2e9346cc1bdb2ee57a9e9016b6b072d126cb7c133be40292a8abfb973878");
+            "35d26ddb9e8a76b3920c05006ea696abd6192163eff9ad196a5efeb33b6ce9ba");
   ASSERT_OK(DecodeProgram(canonical));
   EXPECT_EQ(EncodeProgram(*DecodeProgram(canonical)), canonical);
+}
+
+TEST(GoldenBytesTest, Recipe) {
+  Program recipe = ExampleProgram();
+  recipe.rooted = true;
+  recipe.files.clear();
+  recipe.includes.clear();
+  const Bytes canonical = EncodeProgram(recipe);
+  EXPECT_EQ(canonical.size(), 647u);
+  EXPECT_EQ(Digest::Of(canonical).Hex(),
+            "adb17f30324cbdbb98e7ec6b9da282386bf115a02a1b49bc36cf33b20e564fac");
+  ASSERT_OK(DecodeProgram(canonical));
+  EXPECT_EQ(EncodeProgram(*DecodeProgram(canonical)), canonical);
+}
+
+TEST(GoldenBytesTest, ModuleInterface) {
+  const Bytes canonical = EncodeInterface(SampleInterface());
+  EXPECT_EQ(Hex(canonical),
+            "4b4d4901040000006d61696e0100000006000000616c6265646f00000000010000"
+            "0016000000636f6d62696e65645f696d6167655f73616d706c6572080000000100"
+            "00000400000074696e740000000010000000010000000700000005000000574944"
+            "544803400000000000000001010000000200000075760000000002000000040000"
+            "0076656332010000000100000005000000636f6c6f720100000000000000040000"
+            "007665633403000000400000000107000000020000000000000000010000000000"
+            "000000");
+  ASSERT_OK(DecodeInterface(canonical));
+  EXPECT_EQ(*DecodeInterface(canonical), SampleInterface());
+}
+
+TEST(GoldenBytesTest, Target) {
+  EXPECT_EQ(SampleTarget("device").Id().Hex(),
+            "697663fe2426d841959d5ebc8c625ddd12e781437beed8540dfc9f15932d65d1");
 }
 
 TEST(GoldenBytesTest, Envelope) {
@@ -106,7 +143,23 @@ TEST(GoldenBytesTest, Envelope) {
 }
 
 // Also the names of the column families and the shape of every row key.
-class GoldenRowsTest : public StoreTest {};
+class GoldenRowsTest : public StoreTest {
+ protected:
+  void PutRecords() {
+    const Digest program = DigestOf("program");
+    EXPECT_OK(store().PutInterface(DigestOf("vertex"),
+                                   EncodeInterface(SampleInterface())));
+    EXPECT_OK(store().PutShader(
+        DigestOf("set"), "shaderc 2023.2",
+        {{Stage::kVertex, DigestOf("vertex")}, "a.vert:1: warning: w\n"}));
+    EXPECT_OK(
+        store().PutSnapshots(program, {{DigestOf("second"), 1700000001000},
+                                       {DigestOf("first"), 1700000000000}}));
+    EXPECT_OK(store().PutSurfaces(program, AsBytes("surfaces")));
+    EXPECT_OK(store().PutTarget(SampleTarget("device")));
+    EXPECT_OK(store().PutRoots(AsBytes("roots")));
+  }
+};
 
 struct GoldenRow {
   std::string family;
@@ -123,6 +176,7 @@ TEST_F(GoldenRowsTest, EveryRowLiesInItsFamilyUnderItsKey) {
                                 {artifact.modules, {"NEVER_READ"}}));
   EXPECT_OK(store().PutTuning(artifact.target, DigestOf("program"),
                               {{{"WIDTH", 64}}, 1500, 12}));
+  PutRecords();
   Close();
 
   const std::string program(DigestOf("program").raw());
@@ -130,7 +184,7 @@ TEST_F(GoldenRowsTest, EveryRowLiesInItsFamilyUnderItsKey) {
       std::string(artifact.target.raw()).append(KeyId(artifact.key).raw());
   const std::vector<GoldenRow> golden = {
       {"meta", "schema",
-       "717bd98e9c8a48a09d9f5a2d2f4d77875bacf9b47130879ef8bfab1747737bb7"},
+       "14dabb1879b6a831eebdcf493b205da1ea97eef07e939423a546041d734638b3"},
       {"programs", program,
        "b79a3e73a04d66d5aea19725304e10b747ed0e1eec81cc4c13eb1d56c12d419b"},
       {"modules", std::string(DigestOf("vertex").raw()),
@@ -143,6 +197,20 @@ TEST_F(GoldenRowsTest, EveryRowLiesInItsFamilyUnderItsKey) {
        "b43cbbd7222fa7c4dd167ac44f5af1c34a24f063b3c0cfe3415fa6899ee440bb"},
       {"tunings", std::string(artifact.target.raw()) + program,
        "04c6031fd3397d1be5ce4fe86eb689115862e2b2607db3a2a4a3fc7947458358"},
+      {"program_index", program,
+       "f30878b6addbd024a8c9dd96658162feee167cea5739cdbc76a6ba52e87e1ecd"},
+      {"interfaces", std::string(DigestOf("vertex").raw()),
+       "a636b8248fe8ecb9dee952af7589c0665538558ce1449b02827ad72c6170263e"},
+      {"shaders", std::string(DigestOf("set").raw()) + "shaderc 2023.2",
+       "e25840dcdf311a5db099161ba3bd374f85713fa146433fc8d53cc5ff62bfba9c"},
+      {"snapshots", program,
+       "91b9b3d87fc8f2818fb7fa10aba0aa4cb6ea2738058fe976e51ac0c014ec7597"},
+      {"surfaces", program,
+       "db655edb3f0f7a46d5ee11c3e50d04a6890ee3270926be9778f52849f5c15d4e"},
+      {"targets", std::string(SampleTarget("device").Id().raw()),
+       "3e2a04bf4535b7f3cc26371bfd086bb2a220e28968d4bc1a9b700eaf2052d398"},
+      {"roots", "search",
+       "0025c8077218208e3be57337501f488a5f7e947f5c1221ee4835a570dfa395ae"},
   };
   for (const GoldenRow& want : golden) {
     EditRaw(folder(), want.family,

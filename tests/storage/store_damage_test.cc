@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // One test per kind of damage. In each, what was damaged is a miss, or the
-// store is recovered as a whole; never are wrong bytes served.
+// store is recovered as a whole; never are wrong bytes served. Damage that is
+// the same for every kind of row is in record_damage_test.cc.
 
 #include <rocksdb/db.h>
 
@@ -78,18 +79,6 @@ TEST_F(StoreDamageTest, DamagedArtifactIsLeftOutOfListsAndSearches) {
   ExpectDamaged(2);
 }
 
-TEST_F(StoreDamageTest, FlippedBitInEveryOtherKindOfValueIsAMiss) {
-  FlipBit(folder(), "modules", std::string(DigestOf("vertex").raw()), 0);
-  FlipBit(folder(), "programs", std::string(DigestOf("program").raw()), 0);
-  FlipBit(folder(), "frontend", std::string(DigestOf("program").raw()) + "v",
-          0);
-  Reopen();
-  EXPECT_FALSE(store().GetModule(DigestOf("vertex"))->has_value());
-  EXPECT_FALSE(store().GetProgram(DigestOf("program"))->has_value());
-  EXPECT_FALSE(store().GetFrontEnd(DigestOf("program"), "v")->has_value());
-  ExpectDamaged(3);
-}
-
 TEST_F(StoreDamageTest, ModuleFoundDamagedCanBePutAgainAtOnce) {
   FlipBit(folder(), "modules", std::string(DigestOf("vertex").raw()), 0);
   Reopen();
@@ -147,20 +136,44 @@ TEST_F(StoreDamageTest, SealedModuleWithAnotherDigestIsAMiss) {
   ExpectDamaged(1);
 }
 
-TEST_F(StoreDamageTest, SealedNonsenseIsAMiss) {
-  const std::string row = std::string(DigestOf("program").raw()) + "v";
-  EditRaw(folder(), "frontend",
-          [&](rocksdb::DB& db, rocksdb::ColumnFamilyHandle* column) {
-            const Bytes value = SealEnvelope(ValueKind::kFrontEnd, row,
-                                             AsBytes("\xFF\xFF\xFF\xFF"));
-            const std::string_view text = AsText(value);
-            ASSERT_TRUE(db.Put({}, column, row,
-                               rocksdb::Slice(text.data(), text.size()))
-                            .ok());
-          });
+TEST_F(StoreDamageTest, SealedTargetWithTheFieldsOfAnotherIsAMiss) {
+  const Digest wanted = SampleTarget("wanted").Id();
+  const Digest other = SampleTarget("other").Id();
   Reopen();
-  EXPECT_FALSE(store().GetFrontEnd(DigestOf("program"), "v")->has_value());
+  EXPECT_OK(store().PutTarget(SampleTarget("wanted")));
+  EXPECT_OK(store().PutTarget(SampleTarget("other")));
+  Close();
+  EditRaw(
+      folder(), "targets",
+      [&](rocksdb::DB& db, rocksdb::ColumnFamilyHandle* column) {
+        const std::string row(wanted.raw());
+        std::string value;
+        ASSERT_TRUE(db.Get({}, column, std::string(other.raw()), &value).ok());
+        const Bytes resealed =
+            SealEnvelope(ValueKind::kTarget, row,
+                         AsBytes(value).subspan(kEnvelopeHeaderBytes));
+        const std::string_view text = AsText(resealed);
+        ASSERT_TRUE(
+            db.Put({}, column, row, rocksdb::Slice(text.data(), text.size()))
+                .ok());
+      });
+  Reopen();
+  EXPECT_EQ(store().ListTargets()->size(), 1u);
   ExpectDamaged(1);
+  EXPECT_THAT(log_, ::testing::Contains(HasSubstr("another target")));
+  EXPECT_FALSE(store().GetTarget(wanted)->has_value());
+  EXPECT_OK(store().PutTarget(SampleTarget("wanted")));
+  EXPECT_TRUE(store().GetTarget(wanted)->has_value());
+}
+
+TEST_F(StoreDamageTest, DamagedProgramIsListedUntilItIsMet) {
+  FlipBit(folder(), "programs", std::string(DigestOf("program").raw()), 0);
+  Reopen();
+  EXPECT_EQ(store().ListPrograms({}, 10)->programs.size(), 1u);
+  EXPECT_FALSE(store().GetProgram(DigestOf("program"))->has_value());
+  EXPECT_EQ(store().ListPrograms({}, 10)->programs.size(), 0u);
+  EXPECT_OK(store().PutProgram(DigestOf("program"), AsBytes("program")));
+  EXPECT_EQ(store().ListPrograms({}, 10)->programs.size(), 1u);
 }
 
 TEST_F(StoreDamageTest, FlippedByteInABlobFileCostsOneEntry) {

@@ -50,6 +50,24 @@ Artifact SampleArtifact(uint32_t features, size_t blob_bytes) {
   return artifact;
 }
 
+ModuleInterface SampleInterface() {
+  ModuleInterface interface;
+  interface.entry_point = "main";
+  interface.bindings = {{"albedo", 0, 1, "combined_image_sampler", 8}};
+  interface.push_constants = {{"tint", 0, 16}};
+  interface.constants = {{7, "WIDTH", ConstantType::kUint32, 64, true}};
+  interface.inputs = {{"uv", 0, 2, "vec2", 1}};
+  interface.outputs = {{"color", 1, 0, "vec4", 3}};
+  interface.workgroup_size = {64, 2, 1};
+  interface.workgroup_size_ids[0] = 7;
+  return interface;
+}
+
+TargetIdentity SampleTarget(std::string_view device) {
+  return {std::string(device),
+          {{"device_name", std::string(device)}, {"vendor_id", "0x1002"}}};
+}
+
 std::vector<std::filesystem::path> FilesNamed(
     const std::filesystem::path& folder, std::string_view ending) {
   std::vector<std::filesystem::path> files;

@@ -15,6 +15,8 @@
 #include <gtest/gtest.h>
 
 #include "proto/artifact.h"
+#include "proto/module_interface.h"
+#include "proto/target.h"
 #include "storage/variant_store.h"
 #include "tests/support/raw_store.h"
 #include "tests/support/temp_dir.h"
@@ -38,6 +40,12 @@ VariantKey SampleKey(uint32_t features);
 
 // Its target is DigestOf("target"), its one module SampleModule("vertex").
 Artifact SampleArtifact(uint32_t features, size_t blob_bytes = 3000);
+
+// A compute module's, with one of everything.
+ModuleInterface SampleInterface();
+
+// Told from others by its device's name, which is one of its fields.
+TargetIdentity SampleTarget(std::string_view device);
 
 using testing::EditRaw;
 using testing::FlipBit;

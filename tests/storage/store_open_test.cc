@@ -10,6 +10,7 @@
 #include <rocksdb/db.h>
 
 #include "proto/canonical.h"
+#include "storage/database.h"
 #include "storage/envelope.h"
 #include "storage/variant_store.h"
 #include "tests/storage/store_child.h"
@@ -25,6 +26,16 @@ using ::testing::HasSubstr;
 
 class StoreOpenTest : public StoreTest {
  protected:
+  void DropFamiliesOfSchema3() {
+    StoreCounters counters;
+    ASSERT_OK_AND_ASSIGN(auto database,
+                         Database::Open(folder(), options(), counters));
+    EXPECT_OK(database->DropFamilies({Family::kProgramIndex,
+                                      Family::kInterfaces, Family::kShaders,
+                                      Family::kSnapshots, Family::kSurfaces,
+                                      Family::kTargets, Family::kRoots}));
+  }
+
   void PutSchema(uint32_t version) {
     EditRaw(folder(), "meta",
             [&](rocksdb::DB& db, rocksdb::ColumnFamilyHandle* column) {
@@ -82,31 +93,54 @@ TEST_F(StoreOpenTest, NewerSchemaIsRefusedNamingBothVersions) {
   PutSchema(kSchemaVersion + 6);
   EXPECT_THAT(VariantStore::Open(folder(), options()),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("schema version 8"),
-                             HasSubstr("up to version 2"),
+                       AllOf(HasSubstr("schema version 9"),
+                             HasSubstr("up to version 3"),
                              HasSubstr(folder().string()))));
   PutSchema(kSchemaVersion);
   EXPECT_OK(VariantStore::Open(folder(), options()));
 }
 
-// Nothing of schema 1 can be asked for by a version 2 id: it is deleted, not
-// counted as damage row by row.
+// Nothing that schema 1 or 2 holds can be asked for by an id of version 3: it
+// is deleted, not counted as damage row by row.
 TEST_F(StoreOpenTest, OlderSchemaIsEmptiedAndBecomesThisOne) {
+  const Artifact old = SampleArtifact(1);
+  for (const uint32_t version : {1u, 2u}) {
+    SCOPED_TRACE(version);
+    Reopen();
+    EXPECT_OK(store().PutArtifact(old, std::vector{SampleModule("vertex")}));
+    EXPECT_OK(store().PutProgram(DigestOf("text"), AsBytes("text")));
+    EXPECT_OK(store().PutFrontEnd(DigestOf("text"), "v", {old.modules}));
+    EXPECT_OK(store().PutTuning(old.target, DigestOf("text"), {{}, 1, 1}));
+    Close();
+    DropFamiliesOfSchema3();
+    PutSchema(version);
+    Reopen();
+    EXPECT_FALSE(store().GetProgram(DigestOf("text"))->has_value());
+    EXPECT_FALSE(store().GetModule(DigestOf("vertex"))->has_value());
+    EXPECT_FALSE(store().GetFrontEnd(DigestOf("text"), "v")->has_value());
+    EXPECT_FALSE(store().GetTuning(old.target, DigestOf("text"))->has_value());
+    EXPECT_FALSE(store().GetArtifact(old.target, old.key)->has_value());
+    EXPECT_EQ(store().ListArtifacts("", 10)->artifacts.size(), 0u);
+    EXPECT_EQ(store().counts().artifacts, 0u);
+    EXPECT_EQ(store().counters().damaged_entries, 0u);
+    const Artifact put = SampleArtifact(2);
+    EXPECT_OK(store().PutArtifact(put, std::vector{SampleModule("vertex")}));
+    EXPECT_OK(store().PutRoots(AsBytes("roots")));
+    Reopen();
+    EXPECT_TRUE(store().GetArtifact(put.target, put.key)->has_value());
+    EXPECT_TRUE(store().GetRoots()->has_value());
+  }
+}
+
+TEST_F(StoreOpenTest, StoreOfThisSchemaKeepsEverything) {
   Reopen();
-  EXPECT_OK(store().PutArtifact(SampleArtifact(1),
-                                std::vector{SampleModule("vertex")}));
   EXPECT_OK(store().PutProgram(DigestOf("text"), AsBytes("text")));
+  EXPECT_OK(store().PutTuning(DigestOf("t"), DigestOf("text"), {{}, 1, 1}));
   Close();
-  PutSchema(1);
+  PutSchema(3);
   Reopen();
-  EXPECT_FALSE(store().GetProgram(DigestOf("text"))->has_value());
-  EXPECT_EQ(store().counts().artifacts, 0u);
-  EXPECT_EQ(store().counters().damaged_entries, 0u);
-  EXPECT_OK(store().PutArtifact(SampleArtifact(2),
-                                std::vector{SampleModule("vertex")}));
-  Reopen();
-  const Artifact put = SampleArtifact(2);
-  EXPECT_TRUE(store().GetArtifact(put.target, put.key)->has_value());
+  EXPECT_TRUE(store().GetProgram(DigestOf("text"))->has_value());
+  EXPECT_TRUE(store().GetTuning(DigestOf("t"), DigestOf("text"))->has_value());
 }
 
 TEST_F(StoreOpenTest, DamagedSchemaRowIsDataLoss) {

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "client/cli/command.h"
+#include "client/cli/output.h"
+#include "client/cli/root_argument.h"
+#include "kiln/v1/kiln.pb.h"
+
+namespace kiln::cli {
+namespace {
+
+using nlohmann::json;
+
+// Shadowed files that are named without --shadowed.
+constexpr int kShadowedNamed = 3;
+
+struct RootsOptions {
+  CommonOptions common;
+  std::string root;
+  std::string before;
+  bool shadowed = false;
+};
+
+// By which the file can still be had.
+std::string FullPath(const v1::SearchRoot& root, const std::string& path) {
+  return fmt::format("/{}/{}", root.name(), path);
+}
+
+json RootJson(size_t order, const v1::SearchRoot& root) {
+  json object = {{"order", order},          {"name", root.name()},
+                 {"folder", root.folder()}, {"exists", root.exists()},
+                 {"fixed", root.fixed()},   {"precompiled", root.precompiled()},
+                 {"files", root.files()}};
+  object["shadowed"] = json::array();
+  for (const v1::ShadowedFile& file : root.shadowed()) {
+    object["shadowed"].push_back({{"path", FullPath(root, file.path())},
+                                  {"hidden_by", file.hidden_by()}});
+  }
+  return object;
+}
+
+std::string RootText(size_t order, const v1::SearchRoot& root, bool all) {
+  std::vector<std::string> facts;
+  if (!root.exists()) {
+    facts.emplace_back("missing");
+  } else {
+    facts.push_back(
+        fmt::format("{} file{}", root.files(), root.files() == 1 ? "" : "s"));
+  }
+  if (root.fixed()) {
+    facts.emplace_back("fixed");
+  }
+  if (root.precompiled()) {
+    facts.emplace_back("precompiled");
+  }
+  if (root.shadowed_size() > 0) {
+    facts.push_back(fmt::format("{} shadowed", root.shadowed_size()));
+  }
+  std::string text =
+      fmt::format("{}  {}  {}  {}", order, root.name(),
+                  ShownName(root.folder()), fmt::join(facts, ", "));
+  const int named = all ? root.shadowed_size()
+                        : std::min(root.shadowed_size(), kShadowedNamed);
+  for (int i = 0; i < named; ++i) {
+    const v1::ShadowedFile& file = root.shadowed(i);
+    text +=
+        fmt::format("\n     {} (hidden by {})",
+                    ShownName(FullPath(root, file.path())), file.hidden_by());
+  }
+  if (named < root.shadowed_size()) {
+    text += fmt::format("\n     and {} more; --shadowed names them",
+                        root.shadowed_size() - named);
+  }
+  return text;
+}
+
+int RunList(const RootsOptions& options) {
+  Output output(options.common.json);
+  auto rpc = ConnectToDaemon(options.common);
+  if (!rpc.ok()) {
+    return ConnectFailed(output, rpc.status());
+  }
+  auto roots = (*rpc)->ListRoots(/*with_files=*/true);
+  if (!roots.ok()) {
+    return CallFailed(output, roots.status());
+  }
+  size_t order = 0;
+  for (const v1::SearchRoot& root : roots->roots()) {
+    ++order;
+    output.Result(RootJson(order, root),
+                  RootText(order, root, options.shadowed));
+  }
+  if (order == 0 && !options.common.json) {
+    output.Result({}, "no search roots; `kiln roots add FOLDER` adds one");
+  }
+  return kOk;
+}
+
+int RunAdd(const RootsOptions& options) {
+  Output output(options.common.json);
+  const auto root = ParseRootArgument(options.root);
+  if (!root.ok()) {
+    return BadInput(output, root.status());
+  }
+  auto rpc = ConnectToDaemon(options.common);
+  if (!rpc.ok()) {
+    return ConnectFailed(output, rpc.status());
+  }
+  const auto known = (*rpc)->AddRoot(root->name, root->folder, options.before);
+  if (!known.ok()) {
+    return CallFailed(output, known.status());
+  }
+  std::error_code error;
+  const bool exists = std::filesystem::is_directory(root->folder, error);
+  output.Result(
+      {{"name", root->name},
+       {"folder", root->folder},
+       {"exists", exists},
+       {"already_known", *known}},
+      fmt::format("root {} {}: {}{}", root->name,
+                  *known ? "was there already" : "added",
+                  ShownName(root->folder),
+                  exists ? "" : " (missing; it is searched once it exists)"));
+  return kOk;
+}
+
+int RunRemove(const RootsOptions& options) {
+  Output output(options.common.json);
+  auto rpc = ConnectToDaemon(options.common);
+  if (!rpc.ok()) {
+    return ConnectFailed(output, rpc.status());
+  }
+  if (absl::Status status = (*rpc)->RemoveRoot(options.root); !status.ok()) {
+    return CallFailed(output, status);
+  }
+  output.Result({{"name", options.root}, {"removed", true}},
+                fmt::format("root {} removed", options.root));
+  return kOk;
+}
+
+using OptionsPtr = std::shared_ptr<RootsOptions>;
+
+void AddAdd(CLI::App& roots, const OptionsPtr& options, int& exit_code) {
+  CLI::App* command = roots.add_subcommand(
+      "add", "Add a search root, now and for later starts of the daemon");
+  AddCommonOptions(*command, options->common);
+  command
+      ->add_option("ROOT", options->root,
+                   "NAME=FOLDER, or a folder, which is then called as its last "
+                   "part")
+      ->required();
+  command->add_option("--before", options->before,
+                      "Name of the root to put it before (default: last)");
+  command->footer(
+      "The folder may be missing yet. Files that an earlier root hides, and "
+      "files of\n"
+      "later roots that this one hides, are named by `kiln roots`.\n"
+      "Examples:\n"
+      "  kiln roots add ~/game/shaders\n"
+      "  kiln roots add project=~/game/shaders --before engine");
+  command->callback([options, &exit_code] { exit_code = RunAdd(*options); });
+}
+
+void AddRemove(CLI::App& roots, const OptionsPtr& options, int& exit_code) {
+  CLI::App* command =
+      roots.add_subcommand("remove", "Forget a search root that was added");
+  AddCommonOptions(*command, options->common);
+  command->add_option("NAME", options->root, "Name of the root")->required();
+  command->footer(
+      "What was compiled of its files stays. A root that kilnd was started "
+      "with\n"
+      "(--root) cannot be removed.\n"
+      "Examples:\n"
+      "  kiln roots remove project");
+  command->callback([options, &exit_code] { exit_code = RunRemove(*options); });
+}
+
+}  // namespace
+
+void AddRootsCommand(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<RootsOptions>();
+  CLI::App* command = app.add_subcommand(
+      "roots", "List, add and remove the folders shaders are found in");
+  AddCommonOptions(*command, options->common);
+  command->add_flag("--shadowed", options->shadowed,
+                    "Name every shadowed file, not the first few of each root");
+  command->require_subcommand(0, 1);
+  command->footer(
+      "Lists the search roots in order: a name that several of them have means "
+      "the\n"
+      "file of the first. The others are shadowed, and still reached by the "
+      "full\n"
+      "virtual path that is shown. A missing root is skipped until it exists; "
+      "a fixed\n"
+      "one is of kilnd's command line.\n"
+      "Examples:\n"
+      "  kiln roots\n"
+      "  kiln roots --json | jq -r '.shadowed[].path'\n"
+      "  kiln roots add project=~/game/shaders --before engine\n"
+      "  kiln roots remove project");
+  AddAdd(*command, options, exit_code);
+  AddRemove(*command, options, exit_code);
+  command->callback([command, options, &exit_code] {
+    if (command->get_subcommands().empty()) {
+      exit_code = RunList(*options);
+    }
+  });
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shaders/module_rules.h"
+
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spirv/unified1/spirv.hpp11>
+
+#include "proto/limits.h"
+#include "proto/spirv_view.h"
+#include "proto/status_macros.h"
+#include "proto/text.h"
+#include "shaders/module_constants.h"
+
+namespace kiln::shaders {
+namespace {
+
+constexpr size_t kEntryPointsShown = 16;
+
+std::string ModelName(uint32_t model) {
+  switch (static_cast<spv::ExecutionModel>(model)) {
+    case spv::ExecutionModel::Vertex:
+      return "vertex";
+    case spv::ExecutionModel::TessellationControl:
+      return "tessellation control";
+    case spv::ExecutionModel::TessellationEvaluation:
+      return "tessellation evaluation";
+    case spv::ExecutionModel::Geometry:
+      return "geometry";
+    case spv::ExecutionModel::Fragment:
+      return "fragment";
+    case spv::ExecutionModel::GLCompute:
+      return "compute";
+    default:
+      return fmt::format("execution model {}", model);
+  }
+}
+
+std::string Quoted(std::string_view name) {
+  return fmt::format("'{}'", Shorten(name, limits::kNameBytes));
+}
+
+// "'main' (vertex), 'shade' (fragment)".
+std::string ListOf(const std::vector<EntryPoint>& entries) {
+  std::vector<std::string> texts;
+  for (const EntryPoint& entry : entries) {
+    if (texts.size() == kEntryPointsShown) {
+      texts.push_back(
+          fmt::format("and {} more", entries.size() - texts.size()));
+      break;
+    }
+    texts.push_back(fmt::format("{} ({})", Quoted(entry.name),
+                                ModelName(entry.execution_model)));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string NameOf(const DeclaredConstant& constant) {
+  return constant.name.empty()
+             ? "of no name"
+             : fmt::format("`{}`", Shorten(constant.name, limits::kNameBytes));
+}
+
+absl::Status TwoOf(uint32_t id, std::string_view what, std::string_view first,
+                   std::string_view second) {
+  return absl::InvalidArgumentError(
+      fmt::format("constant_id {} has two {}: {} and {}; give each constant "
+                  "an id of its own",
+                  id, what, first, second));
+}
+
+absl::Status CheckSame(uint32_t id, const DeclaredConstant& first,
+                       const DeclaredConstant& second) {
+  auto with_name = [](std::string_view text, const DeclaredConstant& constant) {
+    return fmt::format("{} {}", text, NameOf(constant));
+  };
+  if (first.type != second.type) {
+    return TwoOf(id, "types", with_name(ConstantTypeName(first.type), first),
+                 with_name(ConstantTypeName(second.type), second));
+  }
+  if (first.default_value != second.default_value) {
+    return TwoOf(
+        id, "defaults",
+        with_name(FormatConstant(first.type, first.default_value), first),
+        with_name(FormatConstant(second.type, second.default_value), second));
+  }
+  if (!first.name.empty() && !second.name.empty() &&
+      first.name != second.name) {
+    return TwoOf(id, "names", NameOf(first), NameOf(second));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<EntryPoint> EntryPointsOf(std::span<const uint32_t> spirv) {
+  std::vector<EntryPoint> entries;
+  ForEachInstruction(spirv, [&](const Instruction& instruction) {
+    if (static_cast<spv::Op>(instruction.opcode) == spv::Op::OpEntryPoint) {
+      entries.push_back({instruction.word(1), instruction.word(2),
+                         LiteralText(instruction, 3)});
+    }
+  });
+  return entries;
+}
+
+uint32_t ExecutionModelOf(Stage stage) {
+  auto number = [](spv::ExecutionModel model) {
+    return static_cast<uint32_t>(model);
+  };
+  switch (stage) {
+    case Stage::kVertex:
+      return number(spv::ExecutionModel::Vertex);
+    case Stage::kFragment:
+      return number(spv::ExecutionModel::Fragment);
+    case Stage::kCompute:
+      break;
+  }
+  return number(spv::ExecutionModel::GLCompute);
+}
+
+absl::Status CheckEntryPoint(std::span<const uint32_t> spirv, Stage stage,
+                             std::string_view entry) {
+  const std::vector<EntryPoint> entries = EntryPointsOf(spirv);
+  std::vector<EntryPoint> others;
+  for (const EntryPoint& found : entries) {
+    if (found.name != entry) {
+      continue;
+    }
+    if (found.execution_model == ExecutionModelOf(stage)) {
+      return absl::OkStatus();
+    }
+    others.push_back(found);
+  }
+  if (!others.empty()) {
+    return absl::InvalidArgumentError(
+        fmt::format("stage mismatch: entry point {} is a {} one, and the "
+                    "program uses it as its {} stage",
+                    Quoted(entry), ModelName(others.front().execution_model),
+                    StageName(stage)));
+  }
+  return absl::InvalidArgumentError(fmt::format(
+      "entry point missing: there is no {} for the {} stage; the module has {}",
+      Quoted(entry), StageName(stage),
+      entries.empty() ? "none" : ListOf(entries)));
+}
+
+absl::Status CheckConstantIds(std::span<const uint32_t> spirv) {
+  KILN_ASSIGN_OR_RETURN(const ModuleConstants constants,
+                        ModuleConstants::Parse(spirv));
+  std::map<uint32_t, DeclaredConstant> by_id;
+  for (const DeclaredConstant& constant : constants.declared()) {
+    if (!constant.constant_id) {
+      continue;
+    }
+    const uint32_t id = *constant.constant_id;
+    const auto [first, is_new] = by_id.try_emplace(id, constant);
+    if (!is_new) {
+      KILN_RETURN_IF_ERROR(CheckSame(id, first->second, constant));
+      if (first->second.name.empty()) {
+        first->second.name = constant.name;
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace kiln::shaders

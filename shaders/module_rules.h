@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What Kiln asks of a module beyond that it is valid: the stage's entry point
+// is there, and a constant_id means one constant. Drivers ask neither. Internal
+// to this folder; CompileStage (compiler.h) holds every module to it.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "proto/program.h"
+
+namespace kiln::shaders {
+
+struct EntryPoint {
+  uint32_t execution_model = 0;  // SPIR-V's number
+  uint32_t function = 0;         // SPIR-V id
+  std::string_view name;         // of any bytes
+};
+
+// In the order of the module. Lifetime: views `spirv`.
+std::vector<EntryPoint> EntryPointsOf(std::span<const uint32_t> spirv);
+
+// The execution model of a stage.
+uint32_t ExecutionModelOf(Stage stage);
+
+// A module may have any number of entry points; the stage uses one of them.
+// Errors: InvalidArgument when none has that name, listing those there are, or
+// when it is of another stage.
+absl::Status CheckEntryPoint(std::span<const uint32_t> spirv, Stage stage,
+                             std::string_view entry);
+
+// Constants may share a constant_id when they are the same one: glslang makes
+// several of one `local_size_x_id`. Requires: a validated module.
+// Errors: InvalidArgument naming an id with two types, defaults or names.
+absl::Status CheckConstantIds(std::span<const uint32_t> spirv);
+
+}  // namespace kiln::shaders

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shaders/sources/includer.h"
+
+#include <algorithm>
+#include <span>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "proto/limits.h"
+#include "proto/status_macros.h"
+#include "proto/text.h"
+#include "shaders/sources/include_chain.h"
+
+namespace kiln::sources {
+namespace {
+
+std::string Quoted(std::string_view name) {
+  return fmt::format("'{}'", Shorten(name, limits::kNameBytes));
+}
+
+}  // namespace
+
+std::string EdgeName(std::string_view name) {
+  return Shorten(name, limits::kNameBytes);
+}
+
+const IncludeEdge* FindEdge(const std::vector<IncludeEdge>& includes,
+                            std::string_view from, std::string_view name,
+                            IncludeForm form) {
+  const std::string edge_name = EdgeName(name);
+  const bool angled = form == IncludeForm::kAngled;
+  const auto wanted = std::tuple(from, std::string_view(edge_name), angled);
+  auto key = [](const IncludeEdge& edge) {
+    return std::tuple(std::string_view(edge.from), std::string_view(edge.name),
+                      edge.angled);
+  };
+  const auto found = std::ranges::lower_bound(includes, wanted, {}, key);
+  return found != includes.end() && key(*found) == wanted ? &*found : nullptr;
+}
+
+Includer::Includer(const Program& program, std::string_view root_path)
+    : program_(program), open_{root_path} {
+  // A copy of the root file that says `#pragma once` is not read again either.
+  if (const SourceFile* root = program.FindFile(root_path);
+      root != nullptr && HasPragmaOnce(root->text)) {
+    once_paths_.insert(root->path);
+    once_texts_.insert(root->text);
+  }
+}
+
+absl::StatusOr<Includer::File> Includer::Open(std::string_view name,
+                                              IncludeForm form, size_t depth) {
+  // Files above this include have been closed since the last call.
+  open_.resize(std::min(open_.size(), std::max<size_t>(depth, 1)));
+  // glslang asks for a quoted name that failed once more, in angled form. That
+  // is the same include, and must not open what only <name> means.
+  if (form == IncludeForm::kAngled && !failure_.ok() && failed_ == name) {
+    return failure_;
+  }
+  absl::StatusOr<File> file = OpenNow(name, form, depth);
+  failed_ = name;
+  failure_ = form == IncludeForm::kQuoted ? file.status() : absl::OkStatus();
+  return file;
+}
+
+absl::StatusOr<Includer::File> Includer::OpenNow(std::string_view name,
+                                                 IncludeForm form,
+                                                 size_t depth) {
+  KILN_ASSIGN_OR_RETURN(const SourceFile* file, Resolve(name, form));
+  if (once_paths_.contains(file->path) ||
+      (FactsOf(*file).pragma_once.has_value() &&
+       once_texts_.contains(file->text))) {
+    once_paths_.insert(file->path);
+    open_.push_back(file->path);
+    return File{file->path, {}};
+  }
+  KILN_RETURN_IF_ERROR(CheckCycle(*file));
+  if (depth > limits::kIncludeDepth) {
+    return absl::InvalidArgumentError(
+        fmt::format("includes are more than {} deep: {}", limits::kIncludeDepth,
+                    Chain(0, file->path)));
+  }
+  if (++count_ > limits::kIncludeCount) {
+    return absl::InvalidArgumentError(fmt::format("more than {} includes: {}",
+                                                  limits::kIncludeCount,
+                                                  Chain(0, file->path)));
+  }
+  expanded_bytes_ += file->text.size();
+  if (expanded_bytes_ > limits::kExpandedBytes) {
+    return absl::InvalidArgumentError(
+        fmt::format("includes expand to more than {} bytes: {}",
+                    limits::kExpandedBytes, Chain(0, file->path)));
+  }
+  open_.push_back(file->path);
+  return TextOf(*file);
+}
+
+absl::StatusOr<const SourceFile*> Includer::Resolve(std::string_view name,
+                                                    IncludeForm form) const {
+  const std::string_view from = open_.back();
+  if (!program_.includes.empty()) {
+    const IncludeEdge* edge = FindEdge(program_.includes, from, name, form);
+    const SourceFile* file =
+        edge == nullptr ? nullptr : program_.FindFile(edge->path);
+    if (file != nullptr) {
+      return file;
+    }
+    return absl::NotFoundError(fmt::format(
+        "{} included from {}: {}", Quoted(name), Quoted(from),
+        edge == nullptr ? "the scan for includes did not find it"
+                        : Shorten(edge->problem, limits::kStatusTextBytes)));
+  }
+  KILN_ASSIGN_OR_RETURN(std::vector<std::string> candidates,
+                        ProgramCandidates(from, name, form));
+  for (const std::string& path : candidates) {
+    if (const SourceFile* file = program_.FindFile(path)) {
+      return file;
+    }
+  }
+  for (std::string& path : candidates) {
+    path = Quoted(path);
+  }
+  return absl::NotFoundError(
+      fmt::format("no file {} (included from {}; looked for {})", Quoted(name),
+                  Quoted(from), fmt::join(candidates, ", ")));
+}
+
+absl::Status Includer::CheckCycle(const SourceFile& file) {
+  const auto first = std::ranges::find(open_, file.path);
+  if (first == open_.end() || FactsOf(file).guarded) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(fmt::format(
+      "circular include: {}", Chain(first - open_.begin(), file.path)));
+}
+
+std::string Includer::Chain(size_t first, std::string_view last) const {
+  std::vector<std::string_view> chain(
+      open_.begin() + static_cast<ptrdiff_t>(first), open_.end());
+  chain.push_back(last);
+  return DescribeChain(std::move(chain));
+}
+
+Includer::Facts& Includer::FactsOf(const SourceFile& file) {
+  const auto [found, is_new] = facts_.try_emplace(file.path);
+  if (is_new) {
+    found->second.pragma_once = FindPragmaOnce(file.text);
+    found->second.guarded = HasIncludeGuard(file.text);
+  }
+  return found->second;
+}
+
+Includer::File Includer::TextOf(const SourceFile& file) {
+  Facts& facts = FactsOf(file);
+  if (!facts.pragma_once.has_value()) {
+    return {file.path, file.text};
+  }
+  once_paths_.insert(file.path);
+  once_texts_.insert(file.text);
+  // Blanked, for glslang does not know the pragma, and not removed: line
+  // numbers stay.
+  facts.without_pragma = file.text;
+  for (char& c :
+       std::span(facts.without_pragma)
+           .subspan(facts.pragma_once->offset, facts.pragma_once->size)) {
+    c = c == '\n' || c == '\r' ? c : ' ';
+  }
+  return {file.path, facts.without_pragma};
+}
+
+}  // namespace kiln::sources

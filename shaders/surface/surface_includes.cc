@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shaders/surface/surface_includes.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "proto/status_macros.h"
+#include "shaders/surface/surface_program.h"
+#include "shaders/surface/surface_rules.h"
+
+namespace kiln::surface {
+namespace {
+
+std::vector<std::string> IncludedBy(const Program& program,
+                                    const std::string& from) {
+  std::vector<std::string> paths;
+  const auto edges =
+      std::ranges::equal_range(program.includes, from, {}, &IncludeEdge::from);
+  for (const IncludeEdge& edge : edges) {
+    if (!edge.path.empty()) {
+      paths.push_back(edge.path);
+    }
+  }
+  const SourceFile* const file = program.FindFile(from);
+  if (!program.includes.empty() || file == nullptr) {
+    return paths;
+  }
+  for (const SurfaceInclude& include : IncludesOf(file->text)) {
+    if (auto path = FindInclude(program, include); path.ok()) {
+      paths.push_back(*std::move(path));
+    }
+  }
+  return paths;
+}
+
+}  // namespace
+
+std::set<std::string> ReachableFiles(const Program& applied,
+                                     std::set<std::string> files) {
+  const std::vector<std::string> generated = GeneratedPaths(applied);
+  std::vector<std::string> pending(files.begin(), files.end());
+  while (!pending.empty()) {
+    const std::string from = std::move(pending.back());
+    pending.pop_back();
+    for (std::string& path : IncludedBy(applied, from)) {
+      if (std::ranges::find(generated, path) == generated.end() &&
+          files.insert(path).second) {
+        pending.push_back(std::move(path));
+      }
+    }
+  }
+  return files;
+}
+
+absl::Status CheckIncludes(const Program& applied, const SurfaceSet& set,
+                           uint32_t index) {
+  const Surface* const surface = set.Find(index);
+  if (surface == nullptr) {
+    return absl::NotFoundError(fmt::format("no surface shader {}", index));
+  }
+  const SurfaceContext context = ContextOf(applied);
+  const std::string own_path = SurfacePath(index, surface->name);
+  for (const std::string& path : ReachableFiles(applied, {own_path})) {
+    const SourceFile* const file = applied.FindFile(path);
+    if (file != nullptr && path != own_path) {
+      KILN_RETURN_IF_ERROR(CheckIncluded(file->text, path, context));
+    }
+  }
+  return CheckSurface(applied.surface, surface->text, surface->name, context);
+}
+
+}  // namespace kiln::surface
