@@ -84,6 +84,9 @@ std::string FaultOf(const Program& program, const StageSource& source,
                     "large constant arrays",
                     spirv.size_bytes(), limits::kModuleBytes));
   }
+  if (const absl::Status fit = CheckLocations(spirv); !fit.ok()) {
+    return ErrorAt(source.path, 1, MessageOf(fit));
+  }
   if (const absl::Status valid = ValidateModule(spirv); !valid.ok()) {
     return FrontEndFor(source.language)
         .ExplainInvalid(program, source, MessageOf(valid));

@@ -13,11 +13,15 @@
 #include "proto/status_macros.h"
 #include "proto/text.h"
 #include "shaders/module_constants.h"
+#include "shaders/module_sizes.h"
 
 namespace kiln::shaders {
 namespace {
 
 constexpr size_t kEntryPointsShown = 16;
+
+// Devices have 128 (module_limits.h); this is what the validator can count.
+constexpr uint64_t kInterfaceComponents = 65536;
 
 std::string ModelName(uint32_t model) {
   switch (static_cast<spv::ExecutionModel>(model)) {
@@ -145,6 +149,28 @@ absl::Status CheckEntryPoint(std::span<const uint32_t> spirv, Stage stage,
       "entry point missing: there is no {} for the {} stage; the module has {}",
       Quoted(entry), StageName(stage),
       entries.empty() ? "none" : ListOf(entries)));
+}
+
+absl::Status CheckLocations(std::span<const uint32_t> spirv) {
+  const absl::StatusOr<ModuleConstants> constants =
+      ModuleConstants::Parse(spirv);
+  if (!constants.ok()) {
+    return absl::OkStatus();  // the validator's business
+  }
+  const ModuleSizes sizes(spirv, *constants);
+  for (const ModuleVariable& variable : sizes.variables()) {
+    const auto storage = static_cast<spv::StorageClass>(variable.storage_class);
+    const uint64_t components = sizes.SizeOf(variable.type).components;
+    if ((storage == spv::StorageClass::Input ||
+         storage == spv::StorageClass::Output) &&
+        components > kInterfaceComponents) {
+      return absl::InvalidArgumentError(fmt::format(
+          "`{}` has {} components, over the limit of {} of an input or output",
+          Shorten(constants->NameOf(variable.result), limits::kNameBytes),
+          components, kInterfaceComponents));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckConstantIds(std::span<const uint32_t> spirv) {

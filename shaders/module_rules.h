@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What Kiln asks of a module beyond that it is valid: the stage's entry point
-// is there, and a constant_id means one constant. Drivers ask neither. Internal
-// to this folder; CompileStage (compiler.h) holds every module to it.
+// What Kiln asks of a module beside that it is valid: the stage's entry point
+// is there, and a constant_id means one constant, which drivers take for
+// granted; and that it is fit to be validated at all. Internal to this folder;
+// CompileStage (compiler.h) holds every module to it.
 
 #include <cstdint>
 #include <span>
@@ -33,6 +34,12 @@ uint32_t ExecutionModelOf(Stage stage);
 // when it is of another stage.
 absl::Status CheckEntryPoint(std::span<const uint32_t> spirv, Stage stage,
                              std::string_view entry);
+
+// Refuses inputs and outputs that no device has the locations for: the
+// validator counts them one by one, which takes it all memory.
+// Requires: nothing; of a damaged module, fewer are found.
+// Errors: InvalidArgument naming the variable and the limit.
+absl::Status CheckLocations(std::span<const uint32_t> spirv);
 
 // Constants may share a constant_id when they are the same one: glslang makes
 // several of one `local_size_x_id`. Requires: a validated module.

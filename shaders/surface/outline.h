@@ -47,7 +47,7 @@ struct Declaration {
   std::vector<ConditionArm> arms;  // around it, outermost first
 };
 
-// Lifetime: that of the text.
+// Thread-compatible value. Lifetime: that of the text.
 struct Outline {
   std::vector<Declaration> declarations;
   // Words outside every bracket: where a macro with a comma, a semicolon or a

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "proto/status_macros.h"
+#include "shaders/sources/include_paths.h"
 #include "shaders/surface/surface_program.h"
 #include "shaders/surface/surface_rules.h"
 
@@ -29,8 +30,19 @@ std::vector<std::string> IncludedBy(const Program& program,
     return paths;
   }
   for (const SurfaceInclude& include : IncludesOf(file->text)) {
-    if (auto path = FindInclude(program, include); path.ok()) {
-      paths.push_back(*std::move(path));
+    const auto candidates = sources::ProgramCandidates(
+        from, include.name,
+        include.angled ? sources::IncludeForm::kAngled
+                       : sources::IncludeForm::kQuoted);
+    if (!candidates.ok()) {
+      continue;
+    }
+    const auto found =
+        std::ranges::find_if(*candidates, [&](const std::string& path) {
+          return program.FindFile(path) != nullptr;
+        });
+    if (found != candidates->end()) {
+      paths.push_back(*found);
     }
   }
   return paths;

@@ -208,9 +208,11 @@ std::optional<OwnedName> FindIsolatedName(std::string_view text) {
     OwnedName owned;
     const char* const digits = text.data() + at + kPrefix.size();
     std::from_chars(digits, text.data() + text.size(), owned.index);
-    const auto end = std::find_if_not(text.begin() + at + prefix, text.end(),
-                                      IsWordCharacter);
-    owned.name = text.substr(at + prefix, end - text.begin() - at - prefix);
+    size_t end = at + prefix;
+    while (end < text.size() && IsWordCharacter(text[end])) {
+      ++end;
+    }
+    owned.name = text.substr(at + prefix, end - at - prefix);
     return owned;
   }
   return std::nullopt;

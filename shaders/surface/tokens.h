@@ -20,7 +20,7 @@ namespace kiln::surface {
 
 enum class TokenKind : uint8_t { kWord, kNumber, kString, kPunctuation };
 
-// Lifetime: that of the text.
+// One token. Thread-compatible value. Lifetime: that of the text.
 struct Token {
   TokenKind kind = TokenKind::kPunctuation;
   std::string_view text;   // punctuation is one character each

@@ -278,5 +278,22 @@ float4 main() : SV_Target0 { return t.Sample(s, float2(0, 0)) * Features; })"},
   EXPECT_EQ(result_.modules(0).warnings(), "");
 }
 
+// KNOWN_FAULTS 38: shaderc ends without a word when there is no memory left.
+TEST_F(WorkerFileTest, MacroBombFailsWithAMessageThatNamesTheFile) {
+  std::string fragment = "#version 460\n#define A0 o.x+=1.0;\n";
+  for (int i = 1; i <= 23; ++i) {
+    const std::string half = " A" + std::to_string(i - 1);
+    fragment += "#define A" + std::to_string(i) + half + half + "\n";
+  }
+  fragment +=
+      "layout(location = 0) out vec4 o;\nvoid main() { o = vec4(0); A23 }\n";
+  EXPECT_EQ(RunJob(SmallProgram(fragment), {}, {"--memory-mb", "512"}), 1);
+  EXPECT_THAT(result_.error(),
+              HasSubstr("fragment stage 'small.frag' does not compile"));
+  EXPECT_THAT(result_.diagnostics(),
+              HasSubstr("small.frag:1: error: the compiler ended without a "
+                        "message; most likely it ran out of memory"));
+}
+
 }  // namespace
 }  // namespace kiln::daemon

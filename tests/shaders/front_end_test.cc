@@ -410,6 +410,16 @@ TEST(FrontEndTest, ModuleOverTheLimitSaysItsSizeAndWhatToLookFor) {
                     HasSubstr("look for large constant arrays")));
 }
 
+// The validator would count half a billion locations.
+TEST(FrontEndTest, InputThatNoDeviceHasTheLocationsForIsRefused) {
+  EXPECT_THAT(
+      DiagnosticsOf(Fragment("layout(location = 0) in Part { vec4 a; "
+                             "float wide[536870912]; } part;\n"
+                             "void main() { color = vec4(part.wide[3]); }\n")),
+      AllOf(StartsWith("main.frag:1: error: `part` has 536870916 components"),
+            HasSubstr("over the limit of 65536")));
+}
+
 TEST(FrontEndTest, ThreadsCompileAtOnceAndGetTheSameModules) {
   const std::vector<uint32_t> expected =
       CompileFragment(Fragment("void main() { color = vec4(1); }\n")).spirv;

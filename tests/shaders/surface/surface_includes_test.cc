@@ -46,6 +46,20 @@ TEST(SurfaceIncludesTest, FileOfTheProgramBringsNoResourceIn) {
               StatusIs(kInvalid, StartsWith("main.frag:")));
 }
 
+// The file beside the one that includes it is meant, not that of the root.
+TEST(SurfaceIncludesTest, FileIsTheOneThatTheCompilerOpens) {
+  const std::string_view bad = "uniform float x;";
+  EXPECT_THAT(CheckWith("#include \"lib/a.glsl\"",
+                        {{"lib/a.glsl", "#include \"b.glsl\"\n"},
+                         {"lib/b.glsl", std::string(bad)},
+                         {"b.glsl", ""}}),
+              StatusIs(kInvalid, StartsWith("lib/b.glsl:1: 'uniform'")));
+  EXPECT_OK(CheckWith("#include \"lib/./a.glsl\"",
+                      {{"lib/a.glsl", "#include <b.glsl>\n"},
+                       {"lib/b.glsl", std::string(bad)},
+                       {"b.glsl", ""}}));
+}
+
 TEST(SurfaceIncludesTest, MacroOfAnIncludedFileDeclaresNothing) {
   const std::vector<SourceFile> files = {
       {"m.glsl", "#define VALUE 1.0; float hidden\n#define ONE 1.0\n"}};
