@@ -87,6 +87,8 @@ class LivePrograms {
   absl::StatusOr<bool> SetSurfaces(const Digest& id, const Digest& expected,
                                    surface::SurfaceSet surfaces);
 
+  bool sealed() const { return sealed_; }
+
   // Files looked at and files read, since the start.
   sources::SourceCache::Counters source_counters() const {
     return cache_.counters();

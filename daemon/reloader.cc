@@ -82,6 +82,9 @@ void Reloader::Ask(const SubscriptionPtr& subscription,
     Answered(subscription, generation, answer);
   };
   if (!state.status.ok()) {
+    if (programs_.sealed()) {
+      counters_.Add(Counter::kSealedMisses);
+    }
     Answer failed;
     failed.status = state.status;
     on_answer(failed);

@@ -31,6 +31,9 @@
 namespace kiln::shaders {
 namespace {
 
+// An instruction has its size in 16 bits.
+constexpr ptrdiff_t kInstructionWords = 65535;
+
 // Owns what one shaderc_include_result points to.
 struct OpenInclude {
   std::string name;
@@ -186,7 +189,7 @@ class ShadercFrontEnd final : public FrontEnd {
         RunCompiler(program, source, options);
     std::string messages =
         TidyDiagnostics(program, source, result.GetErrorMessage());
-    if (messages.find("Entry point not found") != messages.npos) {
+    if (messages.find(" stage: Entry point not found") != messages.npos) {
       return Failure(
           ErrorAt(source.path, 1,
                   fmt::format("entry point missing: there is no function '{}'",
@@ -211,9 +214,18 @@ class ShadercFrontEnd final : public FrontEnd {
          FindLogicalConstantFaults({result.begin(), result.end()})) {
       text += DescribeFault(program, fault) + "\n";
     }
-    return text + ErrorAt(source.path, 1,
-                          fmt::format("the compiler made invalid SPIR-V: {}",
-                                      message));
+    text +=
+        ErrorAt(source.path, 1,
+                fmt::format("the compiler made invalid SPIR-V: {}", message));
+    // Then glslang has wrapped the count, and the rest is read as anything.
+    if (result.end() - result.begin() > kInstructionWords) {
+      text += fmt::format(
+          "{}:1: note: a constant array of {} elements and more does not fit "
+          "one SPIR-V instruction; split large tables, or put them in a "
+          "buffer\n",
+          source.path, kInstructionWords - 2);
+    }
+    return text;
   }
 
  private:

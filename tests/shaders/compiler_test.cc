@@ -120,6 +120,9 @@ TEST(CompilerTest, ModuleThatCannotBeDecodedIsRefused) {
   EXPECT_FALSE(result.ok());
   EXPECT_THAT(result.diagnostics,
               HasSubstr("the compiler made invalid SPIR-V"));
+  EXPECT_THAT(result.diagnostics,
+              HasSubstr("main.frag:1: note: a constant array of 65533 elements "
+                        "and more does not fit"));
 }
 
 TEST(CompilerTest, SpecializationIdsAreTheDeclaredOnes) {
