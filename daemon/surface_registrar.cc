@@ -127,9 +127,13 @@ absl::StatusOr<std::optional<SurfaceVerdict>> SurfaceRegistrar::Compose(
   KILN_ASSIGN_OR_RETURN(
       attempt.whole, programs_.WithSurfaces(attempt.program, attempt.surfaces));
   attempt.whole.surface = base.surface;
-  // From here on a verdict is about these very files: one that a surface
-  // includes may be mended.
-  attempt.rejection = RejectionId(attempt.whole, attempt.name, attempt.source);
+  // From here on a verdict is about these very files: one that the surface
+  // includes may be mended. Other surfaces have no part in it.
+  surface::SurfaceSet alone;
+  KILN_RETURN_IF_ERROR(alone.Add(attempt.name, attempt.source).status());
+  KILN_ASSIGN_OR_RETURN(const Program by_itself,
+                        programs_.WithSurfaces(attempt.program, alone));
+  attempt.rejection = RejectionId(by_itself, attempt.name, attempt.source);
   if (auto remembered = Remembered(attempt.rejection)) {
     return remembered;
   }
