@@ -110,15 +110,18 @@ void RootRegistry::Keep(const RegisteredRoot& root) {
 }
 
 void RootRegistry::Save() {
+  std::vector<RegisteredRoot> ordered;
+  for (const sources::SearchRoot& root : roots_.roots()) {
+    ordered.push_back(
+        *std::ranges::find(registered_, root.name, &RegisteredRoot::name));
+  }
   CanonicalWriter out;
   out.U32(kRootsMagic);
-  out.Sequence(roots_.roots(), [&](const sources::SearchRoot& root) {
-    const auto known =
-        std::ranges::find(registered_, root.name, &RegisteredRoot::name);
+  out.Sequence(ordered, [&](const RegisteredRoot& root) {
     out.Text(root.name);
     out.Text(root.folder);
-    out.U8(known->fixed ? 1 : 0);
-    out.U8(known->precompiled ? 1 : 0);
+    out.U8(root.fixed ? 1 : 0);
+    out.U8(root.precompiled ? 1 : 0);
   });
   if (absl::Status status = store_.PutRoots(out.bytes()); !status.ok()) {
     spdlog::warn("roots not stored error=\"{}\"", status.ToString());

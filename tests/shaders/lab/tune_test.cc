@@ -229,7 +229,8 @@ TEST_F(TuneTest, DefaultSizeThatIsNotTheSchemasIsRefused) {
   Program program = Line("out_words[i] = i;");
   std::string& text = program.files[0].text;
   text.replace(text.find("local_size_x = 64, "), 19, "");
-  EXPECT_THAT(Tune(program), StatusIs(kInvalid, "default 64"));
+  EXPECT_THAT(Tune(program),
+              StatusIs(kInvalid, "two defaults: 1 of no name and 64"));
 }
 
 TEST(TuneOnRadvTest, TargetThatOnlyCompilesIsRefused) {
