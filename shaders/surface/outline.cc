@@ -366,19 +366,21 @@ class OutlineReader {
   // From '=' to the ',' or ';' behind it.
   void Initializer() {
     Take();
-    bool is_first = true;
+    if (PeekIs('{')) {
+      Brackets(Content::kValue);
+      return;
+    }
     bool after_number = false;
     while (!PeekIs(',') && !PeekIs(';')) {
       const Token* const token = Peek();
-      if (token == nullptr || (token->Is('{') && !is_first) ||
+      if (token == nullptr || token->Is('{') ||
           (token->IsWord() && after_number)) {
         Unexpected("';'");
         return;
       }
-      is_first = false;
       after_number = token->kind == TokenKind::kNumber;
       if (IsOpening(*token)) {
-        Brackets(token->Is('{') ? Content::kValue : Content::kParentheses);
+        Brackets(Content::kParentheses);
       } else {
         Take();
       }

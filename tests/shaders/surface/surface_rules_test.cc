@@ -326,6 +326,7 @@ TEST(SurfaceRulesTest, HlslVariablesMustBeStatic) {
         "#define T Texture2D\nstruct S { T t; };",
         "#define T Texture2D\nstatic T t;",
         "extern float a;",
+        "static const float a[1] = {1} OTHER;",
         "float f(uniform float x) { return x; }"}) {
     EXPECT_THAT(CheckHlsl(text), StatusIs(kInvalid, StartsWith("rust:")))
         << text;
