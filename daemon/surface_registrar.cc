@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/surface_registrar.h"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,7 +11,7 @@
 #include "proto/status_macros.h"
 #include "proto/text.h"
 #include "shaders/surface/surface_diagnostics.h"
-#include "shaders/surface/surface_program.h"
+#include "shaders/surface/surface_includes.h"
 #include "shaders/surface/surface_rules.h"
 
 namespace kiln::daemon {
@@ -35,25 +34,6 @@ Digest RejectionId(const Program& whole, std::string_view name,
   out.Text(name);
   out.Text(source);
   return Digest::Of(out.bytes());
-}
-
-// Files that came into the program with a surface's includes follow its rules:
-// what the program had before is its own business.
-absl::Status CheckIncludedFiles(const Program& before, const Program& with,
-                                const surface::SurfaceSet& surfaces,
-                                const surface::SurfaceContext& context) {
-  std::vector<std::string> generated = surface::GeneratedPaths(with);
-  for (const auto& [index, surface] : surfaces.surfaces()) {
-    generated.push_back(surface::SurfacePath(index, surface.name));
-  }
-  for (const SourceFile& file : with.files) {
-    if (before.FindFile(file.path) == nullptr &&
-        std::ranges::find(generated, file.path) == generated.end()) {
-      KILN_RETURN_IF_ERROR(
-          surface::CheckIncluded(file.text, file.path, context));
-    }
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -106,22 +86,17 @@ absl::StatusOr<std::optional<SurfaceVerdict>> SurfaceRegistrar::Judge(
   if (auto remembered = Remembered(attempt.rejection)) {
     return remembered;
   }
-  const surface::SurfaceContext context = surface::ContextOf(base);
-  if (absl::Status status = surface::CheckSurface(base.surface, attempt.source,
-                                                  attempt.name, context);
+  if (absl::Status status = surface::CheckSurface(
+          base.surface, attempt.source, attempt.name, surface::ContextOf(base));
       !status.ok()) {
     return Reject(attempt, status, "");
   }
-  return Compose(attempt, base, context);
+  return Compose(attempt, base);
 }
 
 // Puts the text, whose rules hold, into the program.
 absl::StatusOr<std::optional<SurfaceVerdict>> SurfaceRegistrar::Compose(
-    Attempt& attempt, const Program& base,
-    const surface::SurfaceContext& context) {
-  KILN_ASSIGN_OR_RETURN(
-      const Program before,
-      programs_.WithSurfaces(attempt.program, attempt.surfaces));
+    Attempt& attempt, const Program& base) {
   KILN_ASSIGN_OR_RETURN(attempt.index,
                         attempt.surfaces.Add(attempt.name, attempt.source));
   KILN_ASSIGN_OR_RETURN(
@@ -137,8 +112,8 @@ absl::StatusOr<std::optional<SurfaceVerdict>> SurfaceRegistrar::Compose(
   if (auto remembered = Remembered(attempt.rejection)) {
     return remembered;
   }
-  if (absl::Status status =
-          CheckIncludedFiles(before, attempt.whole, attempt.surfaces, context);
+  if (absl::Status status = surface::CheckIncludes(
+          attempt.whole, attempt.surfaces, attempt.index);
       !status.ok()) {
     return Reject(attempt, status, "");
   }

@@ -20,7 +20,6 @@
 #include "daemon/live_programs.h"
 #include "daemon/reloader.h"
 #include "daemon/scheduler.h"
-#include "shaders/surface/surface_rules.h"
 
 namespace kiln::daemon {
 
@@ -73,9 +72,8 @@ class SurfaceRegistrar {
   void Try(const AttemptPtr& attempt);
   // Returns: the verdict, where it needs no compile.
   absl::StatusOr<std::optional<SurfaceVerdict>> Judge(Attempt& attempt);
-  absl::StatusOr<std::optional<SurfaceVerdict>> Compose(
-      Attempt& attempt, const Program& base,
-      const surface::SurfaceContext& context);
+  absl::StatusOr<std::optional<SurfaceVerdict>> Compose(Attempt& attempt,
+                                                        const Program& base);
   std::optional<SurfaceVerdict> Remembered(const Digest& rejection);
   SurfaceVerdict Reject(const Attempt& attempt, const absl::Status& why,
                         std::string diagnostics);

@@ -145,6 +145,16 @@ TEST_F(SurfaceCallTest, IncludesOfASurfaceComeFromTheRoots) {
                  "none.glsl");
 }
 
+TEST_F(SurfaceCallTest, HeaderThatTheShaderNamesInVainBringsNoBinding) {
+  root_.Write("lib/unused.glsl", "layout(binding = 7) uniform sampler2D t;\n");
+  root_.Write("surface.frag",
+              std::string(kSurfaceFragment) +
+                  "#if 0\n#include <lib/unused.glsl>\n#endif\n");
+  ExpectRejected(
+      Add("thief", "#include <lib/unused.glsl>\n" + std::string(kRust)),
+      "unused.glsl");
+}
+
 TEST_F(SurfaceCallTest, RejectionHoldsUntilAFileItIncludesIsMended) {
   const std::string text =
       "#include <lib/later.glsl>\n"
