@@ -10,6 +10,15 @@
 
 namespace kiln::daemon {
 
+const std::vector<Digest>& RegisteredProgram::stage_hashes() const {
+  absl::call_once(hashed_, [this] {
+    for (const StageSource& stage : program_.stages) {
+      stage_hashes_.push_back(sources::SourceSetHash(program_, stage));
+    }
+  });
+  return stage_hashes_;
+}
+
 std::shared_ptr<const FrontEndResult> RegisteredProgram::front_end(
     std::string_view compiler) const {
   absl::MutexLock lock(&mutex_);
@@ -124,9 +133,8 @@ void ProgramRegistry::LoadFrontEnd(RegisteredProgram& program,
     }
   }
   std::vector<Module> known;
-  for (const StageSource& source : program.program().stages) {
-    auto shader = store_.GetShader(
-        sources::SourceSetHash(program.program(), source), compiler);
+  for (const Digest& sources : program.stage_hashes()) {
+    auto shader = store_.GetShader(sources, compiler);
     if (!shader.ok() || !shader->has_value()) {
       continue;
     }
@@ -151,11 +159,11 @@ absl::Status ProgramRegistry::StoreFrontEnd(
           store_.PutInterface(module.id.module, module.interface));
     }
     front_end.modules.push_back(module.id);
-    for (const StageSource& source : program.program().stages) {
-      if (source.stage == module.id.stage) {
-        KILN_RETURN_IF_ERROR(
-            store_.PutShader(sources::SourceSetHash(program.program(), source),
-                             compiler, {module.id, module.warnings}));
+    const auto& stages = program.program().stages;
+    for (size_t i = 0; i < stages.size(); ++i) {
+      if (stages[i].stage == module.id.stage) {
+        KILN_RETURN_IF_ERROR(store_.PutShader(
+            program.stage_hashes()[i], compiler, {module.id, module.warnings}));
       }
     }
   }

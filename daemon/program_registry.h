@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/call_once.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -63,6 +64,10 @@ class RegisteredProgram {
 
   ByteView canonical() const { return canonical_; }
 
+  // SourceSetHash of each stage, in order. Computed by the first call, which
+  // hashes every source. Requires: no recipe.
+  const std::vector<Digest>& stage_hashes() const;
+
   // Returns: null if that compiler has not run yet.
   std::shared_ptr<const FrontEndResult> front_end(
       std::string_view compiler) const;
@@ -77,6 +82,8 @@ class RegisteredProgram {
   const Digest id_;
   const Program program_;
   const Bytes canonical_;
+  mutable absl::once_flag hashed_;
+  mutable std::vector<Digest> stage_hashes_;  // written under hashed_
   mutable absl::Mutex mutex_;
   std::map<std::string, std::shared_ptr<const FrontEndResult>, std::less<>>
       results_ ABSL_GUARDED_BY(mutex_);
