@@ -132,8 +132,8 @@ absl::Status LivePrograms::Refresh(const Digest& id, Entry& entry,
   }
   const Program& program = entry.registered->program();
   if (!entry.outdated &&
-      (!program.rooted ||
-       (entry.sources.has_value() && IsCurrent(*entry.sources, view)))) {
+      (!program.rooted || (entry.sources.has_value() &&
+                           IsCurrent(program, *entry.sources, view)))) {
     return absl::OkStatus();
   }
   auto gathered = Gather(program, entry.surfaces, view);
@@ -182,14 +182,22 @@ absl::StatusOr<std::optional<LivePrograms::Gathered>> LivePrograms::Gather(
   return std::optional<Gathered>(std::move(gathered));
 }
 
-bool LivePrograms::IsCurrent(const Gathered& gathered,
+bool LivePrograms::IsCurrent(const Program& program, const Gathered& gathered,
                              sources::RootView& view) {
   if (!sources::IsCurrent(gathered.stages, view)) {
     return false;
   }
   for (const auto& [name, set] : gathered.includes) {
-    if (!set.ok() || !sources::IsCurrent(*set, view)) {
-      return false;  // one that does not open is looked for each time
+    if (set.ok()) {
+      if (!sources::IsCurrent(*set, view)) {
+        return false;
+      }
+      continue;
+    }
+    // What did not open is looked for again; nothing else is gathered for it.
+    const sources::SourceEntry entry{name, TextLanguage(program)};
+    if (sources::ResolveSources(view, {&entry, 1}).status() != set.status()) {
+      return false;
     }
   }
   return true;

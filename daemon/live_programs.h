@@ -120,7 +120,8 @@ class LivePrograms {
   static absl::StatusOr<std::optional<Gathered>> Gather(
       const Program& program, const surface::SurfaceSet& surfaces,
       sources::RootView& view);
-  static bool IsCurrent(const Gathered& gathered, sources::RootView& view);
+  static bool IsCurrent(const Program& program, const Gathered& gathered,
+                        sources::RootView& view);
   static absl::StatusOr<Program> Whole(const Program& program,
                                        const std::optional<Gathered>& sources);
   static absl::StatusOr<Program> Compose(const Program& program,
