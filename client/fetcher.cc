@@ -5,9 +5,8 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "client/assembler.h"
+#include "client/call_end.h"
 #include "kiln/v1/kiln.grpc.pb.h"
 #include "proto/wire.h"
 
@@ -21,12 +20,12 @@ struct Fetcher::Shared {
 };
 
 // Reads one answer into an assembler. gRPC calls OnReadDone one at a time and
-// OnDone last, so that only `status_` and `done_` need the lock.
+// OnDone last, so that nothing but the end needs a lock.
 class Fetcher::Call final
     : public grpc::ClientReadReactor<v1::GetArtifactResponse> {
  public:
   Call(const Shared& shared, const Digest& key_id, const Digest& stored_as)
-      : key_id_(key_id), assembler_(stored_as.Hex()), wakeup_(shared.wakeup) {
+      : key_id_(key_id), assembler_(stored_as.Hex()), end_(shared.wakeup) {
     request_.set_key_id(stored_as.Hex());
     request_.set_target(std::string(shared.target.raw()));
     context_.set_deadline(std::chrono::system_clock::now() + shared.timeout);
@@ -37,26 +36,21 @@ class Fetcher::Call final
 
   ~Call() override {
     context_.TryCancel();
-    absl::MutexLock lock(&mutex_);
-    mutex_.Await(absl::Condition(&done_));
+    end_.Await();
   }
 
   Call(const Call&) = delete;  // gRPC holds its address
   Call& operator=(const Call&) = delete;
 
-  bool done() const {
-    absl::MutexLock lock(&mutex_);
-    return done_;
-  }
+  bool done() const { return end_.done(); }
 
   // Requires: done().
   Result Finish() {
-    absl::MutexLock lock(&mutex_);
     if (!bad_.ok()) {
       return {key_id_, bad_};
     }
-    if (!status_.ok()) {
-      return {key_id_, status_};
+    if (absl::Status status = end_.status(); !status.ok()) {
+      return {key_id_, std::move(status)};
     }
     return {key_id_, assembler_.Finish()};
   }
@@ -74,12 +68,7 @@ class Fetcher::Call final
   }
 
   void OnDone(const grpc::Status& status) override {
-    absl::MutexLock lock(&mutex_);
-    status_ = wire::FromGrpc(status);
-    done_ = true;
-    // Before the lock is free: the owner may then destroy this, and soon the
-    // wakeup as well.
-    wakeup_->Notify();
+    end_.Set(wire::FromGrpc(status));
   }
 
  private:
@@ -89,11 +78,7 @@ class Fetcher::Call final
   grpc::ClientContext context_;
   ArtifactAssembler assembler_;
   absl::Status bad_;
-  Wakeup* const wakeup_;
-
-  mutable absl::Mutex mutex_;
-  bool done_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  CallEnd end_;
 };
 
 Fetcher::Fetcher(const std::shared_ptr<grpc::Channel>& channel,

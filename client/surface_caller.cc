@@ -6,8 +6,7 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "client/call_end.h"
 #include "kiln/v1/kiln.grpc.pb.h"
 #include "proto/text.h"
 #include "proto/wire.h"
@@ -89,40 +88,30 @@ struct SurfaceCaller::Shared {
 class SurfaceCaller::Call {
  public:
   Call(const Shared& shared, const SurfaceRequest& surface)
-      : wakeup_(shared.wakeup) {
+      : end_(shared.wakeup) {
     request_.set_program_id(std::string(surface.program.raw()));
     request_.set_name(ToValidUtf8(surface.name));
     request_.set_source(surface.source);
     request_.set_target(shared.target);
     context_.set_deadline(std::chrono::system_clock::now() + shared.timeout);
-    shared.stub->async()->RegisterSurface(
-        &context_, &request_, &response_, [this](const grpc::Status& status) {
-          absl::MutexLock lock(&mutex_);
-          status_ = wire::FromGrpc(status);
-          done_ = true;
-          wakeup_->Notify();  // before the lock is free, see Fetcher
-        });
+    shared.stub->async()->RegisterSurface(&context_, &request_, &response_,
+                                          [this](const grpc::Status& status) {
+                                            end_.Set(wire::FromGrpc(status));
+                                          });
   }
 
   ~Call() {
     context_.TryCancel();
-    absl::MutexLock lock(&mutex_);
-    mutex_.Await(absl::Condition(&done_));
+    end_.Await();
   }
 
   Call(const Call&) = delete;  // gRPC holds its address
   Call& operator=(const Call&) = delete;
 
-  bool done() const {
-    absl::MutexLock lock(&mutex_);
-    return done_;
-  }
+  bool done() const { return end_.done(); }
 
   // Requires: done().
-  absl::Status status() const {
-    absl::MutexLock lock(&mutex_);
-    return status_;
-  }
+  absl::Status status() const { return end_.status(); }
 
   const v1::RegisterSurfaceResponse& response() const { return response_; }
 
@@ -130,11 +119,7 @@ class SurfaceCaller::Call {
   v1::RegisterSurfaceRequest request_;
   v1::RegisterSurfaceResponse response_;
   grpc::ClientContext context_;
-  Wakeup* const wakeup_;
-
-  mutable absl::Mutex mutex_;
-  bool done_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  CallEnd end_;
 };
 
 SurfaceCaller::SurfaceCaller(const std::shared_ptr<grpc::Channel>& channel,
