@@ -11,13 +11,6 @@
 #include "proto/wire.h"
 
 namespace kiln::client {
-namespace {
-
-// Far below gRPC's 4 MiB: a key with 64 long override names has 17 KB.
-constexpr size_t kBatchBytes = 1u << 20;
-
-}  // namespace
-
 BlockingSession::BlockingSession(RpcClient& rpc, Session session)
     : rpc_(rpc),
       session_(std::move(session)),
@@ -63,7 +56,7 @@ absl::Status BlockingSession::Send(std::span<const VariantKey> keys) {
     v1::ClientMessage message;
     v1::ClientMessage::Batch* batch = message.mutable_batch();
     size_t bytes = 0;
-    while (!keys.empty() && bytes < kBatchBytes &&
+    while (!keys.empty() && bytes < limits::kBatchBytes &&
            batch->requests_size() <
                static_cast<int>(limits::kRequestsPerBatch)) {
       v1::VariantRequest* request = batch->add_requests();

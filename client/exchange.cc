@@ -8,9 +8,6 @@
 namespace kiln::client {
 namespace {
 
-// Feedback is statistics: losing some is better than growing without a daemon.
-constexpr size_t kFeedbackReports = 4096;
-
 // Whether an event answers a Request or a Compile.
 bool IsAnswer(Event::Kind kind) {
   return kind == Event::Kind::kVariantReady ||

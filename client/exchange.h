@@ -29,6 +29,9 @@
 
 namespace kiln::client {
 
+// Feedback is statistics: losing some is better than growing without a daemon.
+inline constexpr size_t kFeedbackReports = 4096;
+
 struct KnownProgram {
   Digest id;
   Program program;

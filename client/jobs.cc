@@ -13,9 +13,6 @@
 namespace kiln::client {
 namespace {
 
-// Far below gRPC's 4 MiB: a key with 64 long override names has 17 KB.
-constexpr size_t kBatchBytes = 1u << 20;
-
 // The daemon's "not now": stopping, or its queue is full. Only a rejection of
 // the request can mean that; a failed compile is final.
 bool IsTemporary(const v1::Completion& completion) {
@@ -93,7 +90,7 @@ void Jobs::Retry() {
 bool Jobs::FillBatch(v1::ClientMessage_Batch* batch) {
   size_t bytes = 0;
   auto size = [&] { return batch->requests_size() + batch->shaders_size(); };
-  while (!wanted_.empty() && bytes < kBatchBytes &&
+  while (!wanted_.empty() && bytes < limits::kBatchBytes &&
          size() < static_cast<int>(limits::kRequestsPerBatch)) {
     const Digest id = wanted_.front();
     wanted_.pop_front();

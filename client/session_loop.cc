@@ -23,7 +23,6 @@ constexpr milliseconds kFirstPause{50};
 // After the daemon said "not now" about a request.
 constexpr milliseconds kRetryPause{1000};
 constexpr milliseconds kShortestTimeout{1000};
-constexpr size_t kFeedbackReports = 4096;
 
 SteadyTime Now() {
   return std::chrono::steady_clock::now();

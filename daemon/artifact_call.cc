@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "daemon/key_prefix.h"
 #include "proto/limits.h"
 #include "proto/status_macros.h"
 #include "proto/text.h"
@@ -16,19 +17,11 @@
 namespace kiln::daemon {
 namespace {
 
-constexpr size_t kMinPrefix = 4;
-// Enough to tell "one" from "several" and to name a few.
-constexpr size_t kMaxMatches = 16;
-
 // The one stored artifact that a request means.
 absl::StatusOr<Artifact> FindOne(storage::VariantStore& store,
                                  const v1::GetArtifactRequest& request) {
-  const std::string& prefix = request.key_id();
-  if (prefix.size() < kMinPrefix) {
-    return absl::InvalidArgumentError(
-        fmt::format("key_id '{}' is shorter than {} hexadecimal digits",
-                    Shorten(prefix, 100), kMinPrefix));
-  }
+  KILN_ASSIGN_OR_RETURN(const std::string prefix,
+                        ReadKeyPrefix(request.key_id()));
   std::vector<Artifact> found;
   if (const auto key_id = Digest::FromHex(prefix);
       key_id.ok() && !request.target().empty()) {
@@ -41,7 +34,7 @@ absl::StatusOr<Artifact> FindOne(storage::VariantStore& store,
       return *std::move(artifact);
     }
   } else {
-    KILN_ASSIGN_OR_RETURN(found, store.FindArtifacts(prefix, kMaxMatches));
+    KILN_ASSIGN_OR_RETURN(found, store.FindArtifacts(prefix, kMaxKeyMatches));
   }
   if (!request.target().empty()) {
     KILN_ASSIGN_OR_RETURN(const Digest target,

@@ -2,7 +2,6 @@
 #include "daemon/explain_call.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "daemon/explain.h"
+#include "daemon/key_prefix.h"
 #include "daemon/stored_variants.h"
 #include "kiln/v1/kiln.pb.h"
 #include "proto/limits.h"
@@ -23,31 +23,12 @@
 namespace kiln::daemon {
 namespace {
 
-constexpr size_t kMinPrefix = 4;
-// Enough to tell one key from several and to name a few.
-constexpr size_t kMaxMatches = 16;
-
 // What the request is about.
 struct Meant {
   StoredVariant variant;
   Digest key_id;
   bool stored = false;
 };
-
-absl::StatusOr<std::string> ReadPrefix(const std::string& text) {
-  const bool is_hex = std::ranges::all_of(
-      text, [](unsigned char c) { return std::isxdigit(c) != 0; });
-  if (!is_hex || text.size() < kMinPrefix || text.size() > 2 * Digest::kBytes) {
-    return absl::InvalidArgumentError(
-        fmt::format("key_id '{}' is not {} to {} hexadecimal digits",
-                    Shorten(text, 100), kMinPrefix, 2 * Digest::kBytes));
-  }
-  std::string prefix = text;
-  std::ranges::transform(prefix, prefix.begin(), [](unsigned char c) {
-    return static_cast<char>(std::tolower(c));
-  });
-  return prefix;
-}
 
 // The target asked for; else that of the newest request, else one that has it.
 absl::StatusOr<Digest> ChooseTarget(const v1::ExplainRequest& request,
@@ -88,13 +69,15 @@ absl::StatusOr<Meant> Finish(const v1::ExplainRequest& request,
 absl::StatusOr<Meant> ByPrefix(const ExplainContext& context,
                                StoredVariants& variants,
                                const v1::ExplainRequest& request) {
-  KILN_ASSIGN_OR_RETURN(const std::string prefix, ReadPrefix(request.key_id()));
+  KILN_ASSIGN_OR_RETURN(const std::string prefix,
+                        ReadKeyPrefix(request.key_id()));
   std::map<Digest, VariantKey> keys;
-  for (const AskedKey& asked : context.asked.FindPrefix(prefix, kMaxMatches)) {
+  for (const AskedKey& asked :
+       context.asked.FindPrefix(prefix, kMaxKeyMatches)) {
     keys.emplace(asked.key_id, asked.key);
   }
   KILN_ASSIGN_OR_RETURN(const std::vector<Artifact> found,
-                        context.store.FindArtifacts(prefix, kMaxMatches));
+                        context.store.FindArtifacts(prefix, kMaxKeyMatches));
   for (const Artifact& artifact : found) {
     keys.emplace(KeyId(artifact.key), artifact.key);
   }
@@ -116,7 +99,7 @@ absl::StatusOr<Meant> ByPrefix(const ExplainContext& context,
   KILN_ASSIGN_OR_RETURN(const std::vector<StoredVariant> stored,
                         variants.WithKey(key_id));
   return Finish(request, key,
-                context.asked.FindPrefix(key_id.Hex(), kMaxMatches), stored);
+                context.asked.FindPrefix(key_id.Hex(), kMaxKeyMatches), stored);
 }
 
 // A key by its parts, of a program as it was registered.
@@ -131,7 +114,7 @@ absl::StatusOr<Meant> ByParts(const ExplainContext& context,
   KILN_ASSIGN_OR_RETURN(const std::vector<StoredVariant> stored,
                         variants.WithKey(key_id));
   return Finish(request, key,
-                context.asked.FindPrefix(key_id.Hex(), kMaxMatches), stored);
+                context.asked.FindPrefix(key_id.Hex(), kMaxKeyMatches), stored);
 }
 
 void FillState(const ExplainContext& context, const Meant& meant,

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "proto/canonical.h"
+#include "proto/limits.h"
 #include "proto/status_macros.h"
 
 namespace kiln {
@@ -15,7 +16,6 @@ namespace {
 // "KAR" and the format version.
 constexpr uint32_t kArtifactMagic = 0x0252414B;
 constexpr uint32_t kMaxStatistics = 4096;
-constexpr uint32_t kMaxSmallList = 256;
 
 // Every optional field of VariantCost, in the order of the format.
 template <typename Cost, typename Each>
@@ -77,11 +77,11 @@ absl::StatusOr<Artifact> DecodeArtifact(ByteView bytes) {
   Artifact artifact;
   artifact.target = in.Id();
   KILN_ASSIGN_OR_RETURN(artifact.key, DecodeKey(in.Blob()));
-  in.Sequence(kMaxSmallList, [&] {
+  in.Sequence(limits::kSmallList, [&] {
     const auto stage = static_cast<Stage>(in.U8());
     artifact.modules.push_back({stage, in.Id()});
   });
-  in.Sequence(kMaxSmallList,
+  in.Sequence(limits::kSmallList,
               [&] { artifact.constants.push_back(ReadConstant(in)); });
   artifact.blob = in.Blob();
   artifact.proof = static_cast<Proof>(in.U8());

@@ -53,6 +53,11 @@ inline constexpr uint32_t kFeatureBits = 64;
 inline constexpr uint32_t kOverrides = 64;
 inline constexpr uint32_t kOverrideSteps = 64;
 inline constexpr uint32_t kRequestsPerBatch = 1024;
+// A client's batch is sent once it has this much. Far below gRPC's 4 MiB: a key
+// with 64 long override names has 17 KB.
+inline constexpr size_t kBatchBytes = 1u << 20;
+// Elements of a list in stored bytes that has no limit of its own.
+inline constexpr uint32_t kSmallList = 256;
 // A variant with every override is under 20 KiB: a page fits one message.
 inline constexpr uint32_t kListPageSize = 100;
 

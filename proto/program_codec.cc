@@ -18,7 +18,6 @@ namespace {
 // "KPR" and the format version. A change of layout takes a new version: old
 // programs keep their id, since an id names these bytes.
 constexpr uint32_t kProgramMagic = 0x0352504B;
-constexpr uint32_t kMaxSmallList = 256;
 
 void WriteConstants(CanonicalWriter& out,
                     const std::vector<Constant>& constants) {
@@ -28,7 +27,8 @@ void WriteConstants(CanonicalWriter& out,
 
 std::vector<Constant> ReadConstants(CanonicalReader& in) {
   std::vector<Constant> constants;
-  in.Sequence(kMaxSmallList, [&] { constants.push_back(ReadConstant(in)); });
+  in.Sequence(limits::kSmallList,
+              [&] { constants.push_back(ReadConstant(in)); });
   return constants;
 }
 
@@ -45,7 +45,7 @@ AxisValue ReadAxisValue(CanonicalReader& in) {
   AxisValue value;
   value.name = in.Text();
   value.constants = ReadConstants(in);
-  in.Sequence(kMaxSmallList, [&] {
+  in.Sequence(limits::kSmallList, [&] {
     std::string name = in.Text();
     value.state.push_back({std::move(name), in.Text()});
   });
@@ -59,7 +59,7 @@ void WriteStages(CanonicalWriter& out, const std::vector<Stage>& stages) {
 
 std::vector<Stage> ReadStages(CanonicalReader& in) {
   std::vector<Stage> stages;
-  in.Sequence(kMaxSmallList,
+  in.Sequence(limits::kSmallList,
               [&] { stages.push_back(static_cast<Stage>(in.U8())); });
   return stages;
 }
@@ -96,24 +96,24 @@ void WriteSkeleton(CanonicalWriter& out, const PipelineSkeleton& skeleton) {
 PipelineSkeleton ReadSkeleton(CanonicalReader& in) {
   PipelineSkeleton skeleton;
   skeleton.topology = in.Text();
-  in.Sequence(kMaxSmallList,
+  in.Sequence(limits::kSmallList,
               [&] { skeleton.color_formats.push_back(in.Text()); });
   skeleton.depth_format = in.Text();
   skeleton.samples = in.U32();
-  in.Sequence(kMaxSmallList, [&] {
+  in.Sequence(limits::kSmallList, [&] {
     VertexBinding& binding = skeleton.vertex_bindings.emplace_back();
     binding.binding = in.U32();
     binding.stride_bytes = in.U32();
     binding.per_instance = in.U8() != 0;
   });
-  in.Sequence(kMaxSmallList, [&] {
+  in.Sequence(limits::kSmallList, [&] {
     VertexAttribute& attribute = skeleton.vertex_attributes.emplace_back();
     attribute.location = in.U32();
     attribute.binding = in.U32();
     attribute.format = in.Text();
     attribute.offset_bytes = in.U32();
   });
-  in.Sequence(kMaxSmallList, [&] {
+  in.Sequence(limits::kSmallList, [&] {
     Descriptor& descriptor = skeleton.descriptors.emplace_back();
     descriptor.set = in.U32();
     descriptor.binding = in.U32();
@@ -203,16 +203,16 @@ void ReadSchema(CanonicalReader& in, Program& program) {
   });
   in.Sequence(limits::kFeatureBits / 2,
               [&] { program.merged.push_back(in.U64()); });
-  in.Sequence(kMaxSmallList, [&] {
+  in.Sequence(limits::kSmallList, [&] {
     Kind& kind = program.kinds.emplace_back();
     kind.value = ReadAxisValue(in);
     kind.uses_backdrop = in.U8() != 0;
     kind.uses_blend = in.U8() != 0;
     kind.ignored_features = in.U64();
   });
-  in.Sequence(kMaxSmallList,
+  in.Sequence(limits::kSmallList,
               [&] { program.backdrops.push_back(ReadAxisValue(in)); });
-  in.Sequence(kMaxSmallList,
+  in.Sequence(limits::kSmallList,
               [&] { program.blends.push_back(ReadAxisValue(in)); });
   in.Sequence(limits::kOverrides,
               [&] { program.overrides.push_back(ReadOverride(in)); });
@@ -286,7 +286,7 @@ absl::StatusOr<Program> DecodeProgram(ByteView bytes) {
   Program program;
   program.name = in.Text();
   program.rooted = in.U8() != 0;
-  in.Sequence(kMaxSmallList, [&] {
+  in.Sequence(limits::kSmallList, [&] {
     StageSource& source = program.stages.emplace_back();
     source.stage = static_cast<Stage>(in.U8());
     source.path = in.Text();

@@ -87,6 +87,10 @@ std::string Shorten(std::string_view text, size_t max_bytes) {
   return valid.append(kMark.substr(0, std::min(max_bytes, kMark.size())));
 }
 
+std::string QuoteName(std::string_view name) {
+  return fmt::format("'{}'", Shorten(name, limits::kNameBytes));
+}
+
 std::string CapDiagnostics(std::string_view text) {
   size_t lines = 0;
   size_t end = 0;

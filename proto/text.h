@@ -21,6 +21,9 @@ bool IsValidUtf8(std::string_view text);
 // in "..." when something was cut.
 std::string Shorten(std::string_view text, size_t max_bytes);
 
+// A file name for a message: in single quotes, at most limits::kNameBytes.
+std::string QuoteName(std::string_view name);
+
 // Compiler output as Kiln keeps it: valid UTF-8, the first
 // limits::kDiagnosticLines lines and limits::kDiagnosticBytes bytes, then
 // "... and N more lines".

@@ -15,15 +15,12 @@
 #include "shaders/compiler.h"
 #include "shaders/module_constants.h"
 #include "shaders/module_limits.h"
+#include "shaders/spirv_op.h"
 
 namespace kiln::shaders {
 namespace {
 
 constexpr size_t kBoundWord = 3;  // of the header: all ids are below it
-
-spv::Op OpOf(const Instruction& instruction) {
-  return static_cast<spv::Op>(instruction.opcode);
-}
 
 // Writes the frozen copy of a module.
 class Writer {

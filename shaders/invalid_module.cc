@@ -12,6 +12,7 @@
 #include <spirv/unified1/spirv.hpp11>
 
 #include "proto/spirv_view.h"
+#include "shaders/spirv_op.h"
 
 namespace kiln::shaders {
 namespace {
@@ -58,7 +59,7 @@ bool HasLiterals(spv::Op op) {
 class Scan {
  public:
   void Visit(const Instruction& instruction) {
-    const spv::Op op = static_cast<spv::Op>(instruction.opcode);
+    const spv::Op op = OpOf(instruction);
     switch (op) {
       case spv::Op::OpString:
         strings_[instruction.word(1)] = LiteralText(instruction, 2);

@@ -12,17 +12,15 @@
 #include "proto/limits.h"
 #include "proto/status_macros.h"
 #include "proto/text.h"
+#include "shaders/spirv_op.h"
 
 namespace kiln::shaders {
 namespace {
 
-spv::Op OpOf(const Instruction& instruction) {
-  return static_cast<spv::Op>(instruction.opcode);
-}
+using Kind = NumericType::Kind;
 
 std::optional<ConstantType> TypeFor(const NumericType& type) {
-  using Key = std::tuple<NumericType::Kind, uint32_t, bool>;
-  using Kind = NumericType::Kind;
+  using Key = std::tuple<Kind, uint32_t, bool>;
   static const auto* const kTypes = new std::map<Key, ConstantType>{
       {{Kind::kBool, 1, false}, ConstantType::kBool},
       {{Kind::kInt, 8, true}, ConstantType::kInt8},
@@ -121,7 +119,6 @@ void ModuleConstants::Visit(const Instruction& instruction) {
 }
 
 void ModuleConstants::AddType(const Instruction& instruction) {
-  using Kind = NumericType::Kind;
   const uint32_t id = instruction.word(1);
   const uint32_t bits = instruction.word(2);
   switch (OpOf(instruction)) {

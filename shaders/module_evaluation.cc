@@ -9,15 +9,10 @@
 #include <spirv/unified1/spirv.hpp11>
 
 #include "shaders/module_constants.h"
+#include "shaders/spirv_op.h"
 
 namespace kiln::shaders {
-namespace {
-
-spv::Op OpOf(const Instruction& instruction) {
-  return static_cast<spv::Op>(instruction.opcode);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 uint64_t LiteralBits(const Instruction& instruction, uint32_t bits) {
   const uint64_t value =

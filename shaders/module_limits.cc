@@ -17,6 +17,7 @@
 #include "proto/text.h"
 #include "shaders/module_constants.h"
 #include "shaders/module_sizes.h"
+#include "shaders/spirv_op.h"
 
 namespace kiln::shaders {
 namespace {
@@ -60,7 +61,7 @@ class Workgroups {
  private:
   void Visit(const Instruction& instruction) {
     const auto mode = static_cast<spv::ExecutionMode>(instruction.word(2));
-    const auto op = static_cast<spv::Op>(instruction.opcode);
+    const auto op = OpOf(instruction);
     const bool literal =
         op == spv::Op::OpExecutionMode && mode == spv::ExecutionMode::LocalSize;
     const bool by_id = op == spv::Op::OpExecutionModeId &&

@@ -14,6 +14,7 @@
 #include "proto/text.h"
 #include "shaders/module_constants.h"
 #include "shaders/module_sizes.h"
+#include "shaders/spirv_op.h"
 
 namespace kiln::shaders {
 namespace {
@@ -102,7 +103,7 @@ absl::Status CheckSame(uint32_t id, const DeclaredConstant& first,
 std::vector<EntryPoint> EntryPointsOf(std::span<const uint32_t> spirv) {
   std::vector<EntryPoint> entries;
   ForEachInstruction(spirv, [&](const Instruction& instruction) {
-    if (static_cast<spv::Op>(instruction.opcode) == spv::Op::OpEntryPoint) {
+    if (OpOf(instruction) == spv::Op::OpEntryPoint) {
       entries.push_back({instruction.word(1), instruction.word(2),
                          LiteralText(instruction, 3)});
     }

@@ -10,15 +10,12 @@
 
 #include "proto/limits.h"
 #include "proto/text.h"
+#include "shaders/spirv_op.h"
 
 namespace kiln::shaders {
 namespace {
 
 constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
-
-spv::Op OpOf(const Instruction& instruction) {
-  return static_cast<spv::Op>(instruction.opcode);
-}
 
 uint64_t MemberKey(uint32_t type, uint32_t member) {
   return (uint64_t{type} << 32) | member;

@@ -7,6 +7,7 @@
 
 #include "proto/spirv_view.h"
 #include "shaders/module_constants.h"
+#include "shaders/spirv_op.h"
 
 namespace kiln::shaders {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 // Where an entry point says its size: literals, or ids of constants.
 void ReadMode(const Instruction& instruction, uint32_t function,
               Workgroup& group) {
-  const auto op = static_cast<spv::Op>(instruction.opcode);
+  const auto op = OpOf(instruction);
   const auto mode = static_cast<spv::ExecutionMode>(instruction.word(2));
   const bool literal =
       op == spv::Op::OpExecutionMode && mode == spv::ExecutionMode::LocalSize;
@@ -35,7 +36,7 @@ Workgroup WorkgroupOf(std::span<const uint32_t> spirv,
   std::optional<Instruction> vector;  // decorated BuiltIn WorkgroupSize
   ForEachInstruction(spirv, [&](const Instruction& instruction) {
     ReadMode(instruction, function, group);
-    const auto op = static_cast<spv::Op>(instruction.opcode);
+    const auto op = OpOf(instruction);
     if ((op == spv::Op::OpConstantComposite ||
          op == spv::Op::OpSpecConstantComposite) &&
         constants.workgroup_size() != 0 &&

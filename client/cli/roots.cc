@@ -147,9 +147,8 @@ int RunRemove(const RootsOptions& options) {
   return kOk;
 }
 
-using OptionsPtr = std::shared_ptr<RootsOptions>;
-
-void AddAdd(CLI::App& roots, const OptionsPtr& options, int& exit_code) {
+void AddAdd(CLI::App& roots, const std::shared_ptr<RootsOptions>& options,
+            int& exit_code) {
   CLI::App* command = roots.add_subcommand(
       "add", "Add a search root, now and for later starts of the daemon");
   AddCommonOptions(*command, options->common);
@@ -170,7 +169,8 @@ void AddAdd(CLI::App& roots, const OptionsPtr& options, int& exit_code) {
   command->callback([options, &exit_code] { exit_code = RunAdd(*options); });
 }
 
-void AddRemove(CLI::App& roots, const OptionsPtr& options, int& exit_code) {
+void AddRemove(CLI::App& roots, const std::shared_ptr<RootsOptions>& options,
+               int& exit_code) {
   CLI::App* command =
       roots.add_subcommand("remove", "Forget a search root that was added");
   AddCommonOptions(*command, options->common);

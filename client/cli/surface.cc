@@ -196,9 +196,8 @@ int RunRemove(const SurfaceOptions& options) {
   return kOk;
 }
 
-using OptionsPtr = std::shared_ptr<SurfaceOptions>;
-
-CLI::App* AddVerb(CLI::App& surface, const OptionsPtr& options,
+CLI::App* AddVerb(CLI::App& surface,
+                  const std::shared_ptr<SurfaceOptions>& options,
                   const char* verb, const char* what) {
   CLI::App* command = surface.add_subcommand(verb, what);
   AddCommonOptions(*command, options->common);
@@ -208,7 +207,8 @@ CLI::App* AddVerb(CLI::App& surface, const OptionsPtr& options,
   return command;
 }
 
-void AddAdd(CLI::App& surface, const OptionsPtr& options, int& exit_code) {
+void AddAdd(CLI::App& surface, const std::shared_ptr<SurfaceOptions>& options,
+            int& exit_code) {
   CLI::App* command =
       AddVerb(surface, options, "add", "Check user code and give it an index");
   command
@@ -234,7 +234,8 @@ void AddAdd(CLI::App& surface, const OptionsPtr& options, int& exit_code) {
   command->callback([options, &exit_code] { exit_code = RunAdd(*options); });
 }
 
-void AddList(CLI::App& surface, const OptionsPtr& options, int& exit_code) {
+void AddList(CLI::App& surface, const std::shared_ptr<SurfaceOptions>& options,
+             int& exit_code) {
   CLI::App* command =
       AddVerb(surface, options, "list", "List what was accepted");
   command->footer(
@@ -243,7 +244,8 @@ void AddList(CLI::App& surface, const OptionsPtr& options, int& exit_code) {
   command->callback([options, &exit_code] { exit_code = RunList(*options); });
 }
 
-void AddRemove(CLI::App& surface, const OptionsPtr& options, int& exit_code) {
+void AddRemove(CLI::App& surface,
+               const std::shared_ptr<SurfaceOptions>& options, int& exit_code) {
   CLI::App* command = AddVerb(surface, options, "remove", "Free an index");
   command->add_option("INDEX", options->index, "As `kiln surface list` shows")
       ->required();

@@ -17,6 +17,7 @@
 #include <spirv/unified1/spirv.hpp11>
 
 #include "proto/spirv_view.h"
+#include "shaders/spirv_op.h"
 
 namespace kiln::shaders::lint {
 
@@ -51,7 +52,7 @@ struct Statement {
   Instruction instruction;
   Place place;
 
-  spv::Op op() const { return static_cast<spv::Op>(instruction.opcode); }
+  spv::Op op() const { return OpOf(instruction); }
 
   uint32_t word(size_t index) const { return instruction.word(index); }
 };

@@ -19,9 +19,6 @@
 namespace kiln::pipeline {
 namespace {
 
-// Values from here on belong to extensions that our devices do not enable.
-constexpr int32_t kFirstExtensionValue = 1000000000;
-
 struct EnumField {
   VulkanEnum type;
   int32_t PipelineState::*field;

@@ -13,7 +13,6 @@ namespace kiln::pipeline {
 namespace {
 
 constexpr size_t kNamesShown = 24;
-constexpr int32_t kFirstExtensionValue = 1000000000;
 
 }  // namespace
 

@@ -30,6 +30,10 @@ enum class VulkanEnum {
   kTopology,
 };
 
+// Values from here on belong to extensions: the registry numbers them so. Our
+// devices enable none that adds any.
+inline constexpr int32_t kFirstExtensionValue = 1000000000;
+
 struct VulkanName {
   std::string_view name;
   int32_t value;

@@ -14,14 +14,6 @@
 #include "shaders/sources/include_chain.h"
 
 namespace kiln::sources {
-namespace {
-
-std::string Quoted(std::string_view name) {
-  return fmt::format("'{}'", Shorten(name, limits::kNameBytes));
-}
-
-}  // namespace
-
 std::string EdgeName(std::string_view name) {
   return Shorten(name, limits::kNameBytes);
 }
@@ -108,7 +100,7 @@ absl::StatusOr<const SourceFile*> Includer::Resolve(std::string_view name,
       return file;
     }
     return absl::NotFoundError(fmt::format(
-        "{} included from {}: {}", Quoted(name), Quoted(from),
+        "{} included from {}: {}", QuoteName(name), QuoteName(from),
         edge == nullptr ? "the scan for includes did not find it"
                         : Shorten(edge->problem, limits::kStatusTextBytes)));
   }
@@ -120,11 +112,11 @@ absl::StatusOr<const SourceFile*> Includer::Resolve(std::string_view name,
     }
   }
   for (std::string& path : candidates) {
-    path = Quoted(path);
+    path = QuoteName(path);
   }
-  return absl::NotFoundError(
-      fmt::format("no file {} (included from {}; looked for {})", Quoted(name),
-                  Quoted(from), fmt::join(candidates, ", ")));
+  return absl::NotFoundError(fmt::format(
+      "no file {} (included from {}; looked for {})", QuoteName(name),
+      QuoteName(from), fmt::join(candidates, ", ")));
 }
 
 absl::Status Includer::CheckCycle(const SourceFile& file) {

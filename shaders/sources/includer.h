@@ -3,7 +3,7 @@
 
 // Resolves #include among the files of one program. Touches no file system:
 // what the program does not carry does not exist (KNOWN_FAULTS 25). The glue to
-// shaderc is in shaders/compiler.cc.
+// shaderc is in shaders/shaderc_front_end.cc.
 //
 // Where the program says what its includes open (Program::includes), that is
 // so. Otherwise a quoted name is looked up beside the including file, then from

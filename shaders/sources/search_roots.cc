@@ -17,17 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string Quoted(std::string_view text) {
-  return fmt::format("'{}'", Shorten(text, limits::kNameBytes));
-}
-
 absl::Status CheckName(std::string_view name) {
   if (name.empty() || name == "." || name == ".." ||
       name.size() > kRootNameBytes || ToValidUtf8(name) != name ||
       name.find_first_of("/\n\t") != name.npos) {
     return absl::InvalidArgumentError(fmt::format(
         "root name {} is not one part of a path of at most {} printable bytes",
-        Quoted(name), kRootNameBytes));
+        QuoteName(name), kRootNameBytes));
   }
   return absl::OkStatus();
 }
@@ -46,8 +42,8 @@ absl::Status SearchRoots::Add(std::string_view name, std::string_view folder,
   KILN_RETURN_IF_ERROR(CheckName(name));
   if (!folder.starts_with('/') || folder.find('\0') != folder.npos) {
     return absl::InvalidArgumentError(
-        fmt::format("root {}: folder {} is not an absolute path", Quoted(name),
-                    Quoted(folder)));
+        fmt::format("root {}: folder {} is not an absolute path",
+                    QuoteName(name), QuoteName(folder)));
   }
   fs::path path = fs::path(folder).lexically_normal();
   if (!path.has_filename()) {
@@ -56,30 +52,30 @@ absl::Status SearchRoots::Add(std::string_view name, std::string_view folder,
   const fs::path real = RealFolder(path);
   if (path == path.root_path() || real == real.root_path()) {
     return absl::InvalidArgumentError(fmt::format(
-        "root {}: the whole file system is no search root", Quoted(name)));
+        "root {}: the whole file system is no search root", QuoteName(name)));
   }
   for (const SearchRoot& root : roots_) {
     if (root.name == name) {
       return absl::AlreadyExistsError(
           fmt::format("there is a root {} already, with folder {}",
-                      Quoted(name), Quoted(root.folder)));
+                      QuoteName(name), QuoteName(root.folder)));
     }
     if (RealFolder(root.folder) == real) {
       return absl::AlreadyExistsError(
-          fmt::format("root {}: folder {} is that of root {}", Quoted(name),
-                      Quoted(folder), Quoted(root.name)));
+          fmt::format("root {}: folder {} is that of root {}", QuoteName(name),
+                      QuoteName(folder), QuoteName(root.name)));
     }
   }
   if (roots_.size() >= limits::kSearchRoots) {
     return absl::ResourceExhaustedError(
         fmt::format("root {}: there are {} roots already, the limit",
-                    Quoted(name), roots_.size()));
+                    QuoteName(name), roots_.size()));
   }
   const size_t index = position.value_or(roots_.size());
   if (index > roots_.size()) {
     return absl::InvalidArgumentError(
         fmt::format("root {}: position {} is past the end of {} roots",
-                    Quoted(name), index, roots_.size()));
+                    QuoteName(name), index, roots_.size()));
   }
   roots_.insert(roots_.begin() + static_cast<ptrdiff_t>(index),
                 {std::string(name), path.string()});
@@ -90,7 +86,7 @@ absl::Status SearchRoots::Remove(std::string_view name) {
   const auto found = std::ranges::find(roots_, name, &SearchRoot::name);
   if (found == roots_.end()) {
     return absl::NotFoundError(fmt::format("there is no root {}; there are: {}",
-                                           Quoted(name),
+                                           QuoteName(name),
                                            fmt::join(Names(), ", ")));
   }
   roots_.erase(found);

@@ -25,10 +25,6 @@ std::string MessageOf(const absl::Status& status) {
   return std::string(status.message());
 }
 
-std::string Quoted(std::string_view name) {
-  return fmt::format("'{}'", Shorten(name, limits::kNameBytes));
-}
-
 // Not a property of the sources, so no part of a set.
 bool MayPass(const absl::Status& status) {
   return absl::IsUnavailable(status);
@@ -67,23 +63,24 @@ class Resolver {
     const absl::StatusOr<std::vector<std::string>> candidates =
         EntryCandidates(view_.roots(), entry.name);
     if (!candidates.ok()) {
-      return absl::InvalidArgumentError(fmt::format(
-          "source {}: {}", Quoted(entry.name), MessageOf(candidates.status())));
+      return absl::InvalidArgumentError(
+          fmt::format("source {}: {}", QuoteName(entry.name),
+                      MessageOf(candidates.status())));
     }
     const Found found = Search(*candidates, entry.language);
     if (found.path.empty()) {
       return absl::NotFoundError(
           candidates->empty()
               ? fmt::format("source {}: there are no search roots",
-                            Quoted(entry.name))
+                            QuoteName(entry.name))
               : Shorten(fmt::format("source {} does not exist; looked for {}",
-                                    Quoted(entry.name),
+                                    QuoteName(entry.name),
                                     fmt::join(*candidates, ", ")),
                         limits::kStatusTextBytes));
     }
     if (!found.source.ok()) {
       return absl::Status(found.source.status().code(),
-                          fmt::format("source {}: {}", Quoted(entry.name),
+                          fmt::format("source {}: {}", QuoteName(entry.name),
                                       MessageOf(found.source.status())));
     }
     set_.entries.push_back({entry, found.path});

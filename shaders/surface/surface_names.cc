@@ -19,7 +19,6 @@ namespace {
 // to another prefix, without one of its own.
 constexpr std::string_view kPrefix = "kiln_s";
 constexpr std::string_view kUnderscorePrefix = "kiln_t";
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 constexpr std::string_view kMemberQualifiers[] = {
     "const",           "highp",  "mediump",       "lowp",     "precise",
@@ -29,7 +28,7 @@ constexpr std::string_view kMemberQualifiers[] = {
 enum class NameKind { kOther, kStructure, kMacro, kCallMacro };
 
 // What a word within a structure may be.
-enum class Place : uint8_t { kCode, kMember, kArgument };
+enum class Position : uint8_t { kCode, kMember, kArgument };
 
 class Isolator {
  public:
@@ -84,7 +83,7 @@ class Isolator {
   // of members: not the type in front, nor what stands in brackets. In the
   // arguments of a macro nobody can tell.
   void FindMembers() {
-    places_.resize(text_.tokens.size(), Place::kCode);
+    places_.resize(text_.tokens.size(), Position::kCode);
     for (size_t i = 0; i < text_.tokens.size(); ++i) {
       if (!text_.tokens[i].IsWord("struct")) {
         continue;
@@ -114,9 +113,9 @@ class Isolator {
         has_type = false;
       } else if (token.IsWord() && token.directive == 0 && has_type) {
         if (open.empty()) {
-          places_[at] = Place::kMember;
+          places_[at] = Position::kMember;
         } else if (open.find_first_of("[<") == open.npos) {
-          places_[at] = Place::kArgument;
+          places_[at] = Position::kArgument;
         }
       } else if (token.IsWord() && token.directive == 0) {
         has_type = std::ranges::find(kMemberQualifiers, token.text) ==
@@ -142,14 +141,14 @@ class Isolator {
       case NameKind::kMacro:
         return true;  // it is expanded wherever it stands
       case NameKind::kCallMacro:
-        return (!is_access && places_[at] == Place::kCode) ||
+        return (!is_access && places_[at] == Position::kCode) ||
                (At(at + 1) != nullptr && At(at + 1)->Is('('));
       case NameKind::kStructure:
-        return !is_access && places_[at] != Place::kMember;
+        return !is_access && places_[at] != Position::kMember;
       case NameKind::kOther:
         break;
     }
-    return !is_access && places_[at] == Place::kCode;
+    return !is_access && places_[at] == Position::kCode;
   }
 
   // True for what #error says, and what an unknown directive has.
@@ -166,7 +165,7 @@ class Isolator {
   uint32_t index_;
   TokenizedText text_;
   std::map<std::string_view, NameKind> names_;
-  std::vector<Place> places_;
+  std::vector<Position> places_;
   IsolatedText result_;
 };
 

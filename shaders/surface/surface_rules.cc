@@ -19,10 +19,10 @@
 namespace kiln::surface {
 namespace {
 
-constexpr size_t kShownBytes = 60;  // of a word in a message
+constexpr size_t kShownWordBytes = 60;  // of a word in a message
 
 std::string Quoted(std::string_view word) {
-  return fmt::format("'{}'", Shorten(word, kShownBytes));
+  return fmt::format("'{}'", Shorten(word, kShownWordBytes));
 }
 
 // The names that no text may define: the compiler's own.
@@ -388,7 +388,7 @@ absl::Status CheckSurfaceName(std::string_view name) {
       !IsValidUtf8(name)) {
     return absl::InvalidArgumentError(fmt::format(
         "surface name '{}': needs 1 to {} bytes of UTF-8 on one line",
-        Shorten(name, kShownBytes), limits::kNameBytes));
+        Shorten(name, kShownWordBytes), limits::kNameBytes));
   }
   return absl::OkStatus();
 }

@@ -12,7 +12,6 @@
 namespace kiln::surface {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 // Two characters that some preprocessor takes for another one, or that only
 // open what a surface may not have (namespaces). No shader text needs them.
 constexpr std::string_view kRefusedPairs[] = {"%:", "<:", ":>", "<%",

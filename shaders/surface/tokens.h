@@ -18,6 +18,8 @@
 
 namespace kiln::surface {
 
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 enum class TokenKind : uint8_t { kWord, kNumber, kString, kPunctuation };
 
 // One token. Thread-compatible value. Lifetime: that of the text.

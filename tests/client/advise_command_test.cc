@@ -21,7 +21,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr const char* kVertex = R"(#version 460
+constexpr const char* kAdviserVertex = R"(#version 460
 void main() {
   gl_Position = vec4(float(gl_VertexIndex & 1), float(gl_VertexIndex >> 1), 0.5, 1.0);
 }
@@ -29,7 +29,7 @@ void main() {
 
 // A large block, one of a few instructions, one that no code belongs to, and
 // two that share theirs.
-constexpr const char* kFragment = R"(#version 460
+constexpr const char* kAdviserFragment = R"(#version 460
 layout(constant_id = 2) const uint Features = 0xFFFFFFFFu;
 layout(location = 0) out vec4 color;
 void main() {
@@ -44,7 +44,7 @@ void main() {
 }
 )";
 
-constexpr const char* kToml = R"(format = 1
+constexpr const char* kAdviserToml = R"(format = 1
 name = "blocks"
 sources = ["blocks.vert", "blocks.frag"]
 [stages]
@@ -87,9 +87,9 @@ depth_format = "d32_sfloat"
 class AdviseCommandTest : public CliTest {
  protected:
   AdviseCommandTest() {
-    Write("blocks.program.toml", kToml);
-    Write("blocks.vert", kVertex);
-    Write("blocks.frag", kFragment);
+    Write("blocks.program.toml", kAdviserToml);
+    Write("blocks.vert", kAdviserVertex);
+    Write("blocks.frag", kAdviserFragment);
   }
 
   void Write(const char* name, const std::string& text) const {
@@ -184,7 +184,7 @@ TEST_F(AdviseCommandTest, DriverWithoutStatisticsGetsNoAdviceOnBits) {
 
 TEST_F(AdviseCommandTest, ProgramWithoutFeaturesIsToldSo) {
   ASSERT_OK(daemon_.Start());
-  std::string toml = kToml;
+  std::string toml = kAdviserToml;
   toml.erase(toml.find("[features]"),
              toml.find("[[kind]]") - toml.find("[features]"));
   Write("blocks.program.toml", toml);

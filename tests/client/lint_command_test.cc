@@ -23,7 +23,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr const char* kToml = R"(format = 1
+constexpr const char* kLintedToml = R"(format = 1
 name = "tested"
 sources = ["main.vert", "main.frag", "pick.glsl"]
 
@@ -51,9 +51,9 @@ name = "alpha"
 color_formats = ["r8g8b8a8_unorm"]
 )";
 
-constexpr const char* kVertex = "#version 460\nvoid main() {}\n";
+constexpr const char* kLintedVertex = "#version 460\nvoid main() {}\n";
 
-constexpr const char* kFragment = R"(#version 460
+constexpr const char* kLintedFragment = R"(#version 460
 #extension GL_GOOGLE_include_directive : require
 layout(constant_id = 2) const uint Features = 0x1u;
 const bool UsesRed = (Features & 1u) != 0u;
@@ -83,9 +83,9 @@ float Pick(int i) {
 class LintCommandTest : public CliTest {
  protected:
   LintCommandTest() {
-    Write("tested.program.toml", kToml);
-    Write("main.vert", kVertex);
-    Write("main.frag", kFragment);
+    Write("tested.program.toml", kLintedToml);
+    Write("main.vert", kLintedVertex);
+    Write("main.frag", kLintedFragment);
     Write("pick.glsl", kPick);
   }
 
@@ -138,7 +138,7 @@ TEST_F(LintCommandTest, EachFindingIsAnObjectWithJson) {
 }
 
 TEST_F(LintCommandTest, SchemaThatTheTextContradictsExitsWithOne) {
-  std::string fragment = kFragment;
+  std::string fragment = kLintedFragment;
   fragment.replace(fragment.find("UsesRed = (Features & 1u)"), 25,
                    "UsesRed = (Features & 2u)");
   Write("main.frag", fragment);

@@ -25,11 +25,11 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
-constexpr char kVertex[] = R"(#version 460
+constexpr char kBatchVertex[] = R"(#version 460
 void main() { gl_Position = vec4(0.0); }
 )";
 
-constexpr char kLit[] = R"(#version 460
+constexpr char kBatchLit[] = R"(#version 460
 #include "common.glsl"
 layout(location = 0) out vec4 color;
 void main() { color = Common(); }
@@ -101,8 +101,8 @@ class PrecompileCommandTest : public CliTest {
 
 TEST_F(PrecompileCommandTest, EveryShaderIsCompiledOnceAndThenUpToDate) {
   ASSERT_OK(daemon_.Start());
-  Write("engine/lit.vert", kVertex);
-  Write("engine/fx/lit.frag", kLit);
+  Write("engine/lit.vert", kBatchVertex);
+  Write("engine/fx/lit.frag", kBatchLit);
   Write("engine/common.glsl", kCommon);
   Write("engine/blur.comp.glsl", kCompute);
   Write("engine/tone.frag.hlsl", kHlsl);
@@ -135,10 +135,10 @@ TEST_F(PrecompileCommandTest, EveryShaderIsCompiledOnceAndThenUpToDate) {
 
 TEST_F(PrecompileCommandTest, EditedIncludeCompilesItsDependentsOnly) {
   ASSERT_OK(daemon_.Start());
-  Write("engine/lit.frag", kLit);
+  Write("engine/lit.frag", kBatchLit);
   Write("engine/common.glsl", kCommon);
   Write("engine/plain.frag", kPlain);
-  Write("engine/flat.vert", kVertex);
+  Write("engine/flat.vert", kBatchVertex);
   AddRoot("engine");
   Precompile(0);
   EXPECT_EQ(daemon_.CounterValue("front_end_runs"), 3);
@@ -157,7 +157,7 @@ TEST_F(PrecompileCommandTest, EditedIncludeCompilesItsDependentsOnly) {
 TEST_F(PrecompileCommandTest, FailuresAreListedOnceAtTheEndWithDiagnostics) {
   ASSERT_OK(daemon_.Start());
   Write("engine/bad.frag", kBad);
-  Write("engine/lost.frag", kLit);  // its include is nowhere
+  Write("engine/lost.frag", kBatchLit);  // its include is nowhere
   Write("engine/plain.frag", kPlain);
   AddRoot("engine");
   const CommandResult text = Run({"precompile"});
@@ -199,7 +199,7 @@ TEST_F(PrecompileCommandTest, StagesOfAProgramAreCompiledAsItSays) {
       "#version 460\n"
       "layout(location = 0) out vec4 color;\n"
       "void main() { color = vec4(GAIN); }\n";
-  Write("engine/fx/glow.vert", kVertex);
+  Write("engine/fx/glow.vert", kBatchVertex);
   Write("engine/fx/glow.frag", needs_define);
   Write("engine/fx/glow.program.toml",
         "format = 1\nname = \"glow\"\nsources = [\"glow.vert\", \"glow.frag\"]"

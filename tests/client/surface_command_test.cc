@@ -27,11 +27,11 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-constexpr char kVertex[] = R"(#version 460
+constexpr char kPaintedVertex[] = R"(#version 460
 void main() { gl_Position = vec4(0.0); }
 )";
 
-constexpr char kFragment[] = R"(#version 460
+constexpr char kPaintedFragment[] = R"(#version 460
 #include "surfaces.glsl"
 layout(push_constant) uniform Push { uint surface; } push;
 layout(location = 0) out vec4 color;
@@ -41,7 +41,7 @@ void main() {
 }
 )";
 
-constexpr char kToml[] = R"(format = 1
+constexpr char kPaintedToml[] = R"(format = 1
 name = "paint"
 rooted = true
 [stages]
@@ -72,9 +72,9 @@ class SurfaceCommandTest : public CliTest {
  protected:
   void SetUp() override {
     ASSERT_OK(daemon_.Start());
-    Write("engine/paint.vert", kVertex);
-    Write("engine/paint.frag", kFragment);
-    program_file_ = Write("paint.program.toml", kToml);
+    Write("engine/paint.vert", kPaintedVertex);
+    Write("engine/paint.frag", kPaintedFragment);
+    program_file_ = Write("paint.program.toml", kPaintedToml);
     const CommandResult result =
         Run({"roots", "add", (folder_ / "engine").string()});
     ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -185,7 +185,7 @@ TEST_F(SurfaceCommandTest, EachSurfaceAndEachEditMakesAnotherVariant) {
   EXPECT_EQ(Run({"surface", "remove", program_file_, "1"}).exit_code, 0);
   EXPECT_EQ(Request()["key"], base["key"]);
   EXPECT_EQ(Request()["origin"], "store");
-  Write("engine/paint.frag", std::string(kFragment) + "// edited\n");
+  Write("engine/paint.frag", std::string(kPaintedFragment) + "// edited\n");
   const json edited = Request();
   EXPECT_NE(edited["key"], base["key"]);
   const auto listed = RunJson({"list"}, 0);
@@ -208,7 +208,7 @@ TEST_F(SurfaceCommandTest, LivingProgramIsRequestedAndWarmedAsAnyOther) {
 }
 
 TEST_F(SurfaceCommandTest, LivingProgramThatFailsHasNoKey) {
-  Write("engine/paint.frag", std::string(kFragment) + "int x = y;\n");
+  Write("engine/paint.frag", std::string(kPaintedFragment) + "int x = y;\n");
   const auto objects = RunJson({"request", program_file_, "--kind", "opaque",
                                 "--features", "none", "--wait"},
                                1);

@@ -11,7 +11,7 @@
 namespace kiln::testing {
 namespace {
 
-constexpr const char* kToml = R"(format = 1
+constexpr const char* kTinyToml = R"(format = 1
 name = "tiny"
 sources = ["tiny.vert", "tiny.frag"]
 
@@ -59,13 +59,13 @@ color_formats = ["r8g8b8a8_unorm"]
 depth_format = "d32_sfloat"
 )";
 
-constexpr const char* kVertex = R"(#version 460
+constexpr const char* kTinyVertex = R"(#version 460
 void main() {
   gl_Position = vec4(float(gl_VertexIndex & 1), float(gl_VertexIndex >> 1), 0.5, 1.0);
 }
 )";
 
-constexpr const char* kFragment = R"(#version 460
+constexpr const char* kTinyFragment = R"(#version 460
 layout(constant_id = 2) const uint Features = 0xFFFFFFFFu;
 layout(constant_id = 3) const float Gain = 0.0;
 layout(location = 0) out vec4 color;
@@ -90,8 +90,8 @@ void Write(const std::filesystem::path& path, const std::string& text) {
 
 Program Load(const char* fragment) {
   const TempDir folder;
-  Write(folder / "tiny.program.toml", kToml);
-  Write(folder / "tiny.vert", kVertex);
+  Write(folder / "tiny.program.toml", kTinyToml);
+  Write(folder / "tiny.vert", kTinyVertex);
   Write(folder / "tiny.frag", fragment);
   auto program = LoadProgramFile(folder / "tiny.program.toml");
   if (!program.ok()) {  // a fault in this file
@@ -104,7 +104,7 @@ Program Load(const char* fragment) {
 }  // namespace
 
 Program TinyProgram() {
-  return Load(kFragment);
+  return Load(kTinyFragment);
 }
 
 Program BrokenProgram() {
@@ -116,7 +116,7 @@ std::string WriteProgramFile(const Program& program,
   for (const SourceFile& file : program.files) {
     Write(folder / file.path, file.text);
   }
-  Write(folder / "tiny.program.toml", kToml);
+  Write(folder / "tiny.program.toml", kTinyToml);
   return folder / "tiny.program.toml";
 }
 

@@ -21,6 +21,7 @@
 #include "tests/support/small_program.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/stream_client.h"
+#include "tests/support/targets.h"
 
 namespace kiln::daemon {
 namespace {
@@ -28,11 +29,10 @@ namespace {
 using testing::DaemonProcess;
 using testing::Eventually;
 using ::testing::HasSubstr;
+using testing::kVanGogh;
 using testing::MakeRequest;
 using testing::SmallProgram;
 using testing::StreamClient;
-
-constexpr char kTarget[] = "radv:vangogh";
 
 // What every fragment shader of SmallProgram begins with.
 constexpr char kHeader[] =
@@ -60,7 +60,7 @@ class CompileTest : public ::testing::Test {
   void SetUp() override {
     ASSERT_OK(daemon_.Start());
     client_ = std::make_unique<StreamClient>(daemon_.socket());
-    ASSERT_OK(client_->Attach(kTarget));
+    ASSERT_OK(client_->Attach(kVanGogh));
   }
 
   Digest Register(const Program& program) {
@@ -84,7 +84,7 @@ TEST_F(CompileTest, ManyAskersOfOneKeyShareOneCompile) {
   std::vector<std::unique_ptr<StreamClient>> clients;
   for (int i = 0; i < 8; ++i) {
     clients.push_back(std::make_unique<StreamClient>(daemon_.socket()));
-    ASSERT_OK(clients.back()->Attach(kTarget));
+    ASSERT_OK(clients.back()->Attach(kVanGogh));
   }
   for (const auto& client : clients) {
     ASSERT_TRUE(client->Ask(
@@ -106,7 +106,7 @@ TEST_F(CompileTest, ManyAskersOfOneKeyShareOneCompile) {
 TEST_F(CompileTest, AskerThatGoesAwayTakesNobodysCompileWithIt) {
   const Digest id = Register(SmallProgram());
   auto leader = std::make_unique<StreamClient>(daemon_.socket());
-  ASSERT_OK(leader->Attach(kTarget));
+  ASSERT_OK(leader->Attach(kVanGogh));
   ASSERT_TRUE(leader->Ask({MakeRequest(id, "opaque", 1)}));
   ASSERT_TRUE(client_->Ask({MakeRequest(id, "opaque", 1)}));
   leader.reset();
@@ -172,7 +172,8 @@ TEST_F(CompileTest, EverythingAnnouncedIsThereAfterKill9WithoutACompile) {
   daemon_.Kill();
   ASSERT_OK(daemon_.Start());
   StreamClient again(daemon_.socket());
-  ASSERT_OK(again.Attach(kTarget));  // the program need not be registered again
+  ASSERT_OK(
+      again.Attach(kVanGogh));  // the program need not be registered again
   for (const uint32_t features : {3u, 2u, 1u, 0u}) {
     ASSERT_OK_AND_ASSIGN(const v1::Completion completion,
                          again.AskOne(MakeRequest(id, "blended", features)));
@@ -278,7 +279,7 @@ TEST_F(CompileTest, VariantWhoseModuleIsLostIsCompiledAgainWhenAskedFor) {
   EXPECT_THAT(daemon_.Connect()->GetArtifact(key.Hex(), target),
               testing::StatusIs(absl::StatusCode::kNotFound, "damaged"));
   StreamClient again(daemon_.socket());
-  ASSERT_OK(again.Attach(kTarget));
+  ASSERT_OK(again.Attach(kVanGogh));
   ASSERT_OK_AND_ASSIGN(const v1::Completion second,
                        again.AskOne(MakeRequest(id, "opaque", 1)));
   EXPECT_EQ(second.state(), v1::STATE_READY) << second.ShortDebugString();
@@ -299,7 +300,7 @@ TEST(LostTargetTest,
   DaemonProcess daemon({{"--worker", worker}, {}});
   ASSERT_OK(daemon.Start());
   StreamClient client(daemon.socket());
-  ASSERT_OK(client.Attach(kTarget));
+  ASSERT_OK(client.Attach(kVanGogh));
   std::ofstream(folder.path() / "broken") << "";
   for (const pid_t pid : daemon.Workers()) {
     kill(pid, SIGKILL);

@@ -14,6 +14,7 @@
 #include "tests/support/daemon_process.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/stream_client.h"
+#include "tests/support/targets.h"
 
 namespace kiln::daemon {
 namespace {
@@ -21,16 +22,15 @@ namespace {
 using ::testing::AllOf;
 using testing::DaemonProcess;
 using ::testing::HasSubstr;
+using testing::kVanGogh;
 using testing::StreamClient;
-
-constexpr char kTarget[] = "radv:vangogh";
 
 class ComputeProgramTest : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_OK(daemon_.Start());
     client_ = std::make_unique<StreamClient>(daemon_.socket());
-    ASSERT_OK(client_->Attach(kTarget));
+    ASSERT_OK(client_->Attach(kVanGogh));
     auto program = LoadProgramFile(KILN_SOURCE_DIR
                                    "/shaders/examples/blur/blur.program.toml");
     ASSERT_OK(program);

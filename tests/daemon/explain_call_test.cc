@@ -18,6 +18,7 @@
 #include "kiln/v1/kiln.pb.h"
 #include "proto/wire.h"
 #include "storage/variant_store.h"
+#include "tests/daemon/explain_programs.h"
 #include "tests/support/small_program.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
@@ -30,15 +31,6 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using testing::SmallProgram;
 using testing::StatusIs;
-
-TargetIdentity Device(const std::string& driver) {
-  return {"VANGOGH", {{"driver_build", driver}}};
-}
-
-Program Edited(const std::string& comment) {
-  return SmallProgram(std::string(testing::kSmallFragment) + "// " + comment +
-                      "\n");
-}
 
 // A recipe has no files; here it only lends its id to a list of snapshots.
 Program Recipe() {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/asked_keys.h"
+#include "tests/daemon/explain_programs.h"
 #include "tests/support/small_program.h"
 #include "tests/support/status_matchers.h"
 
@@ -25,19 +26,8 @@ using ::testing::SizeIs;
 using testing::SmallProgram;
 using testing::StatusIs;
 
-TargetIdentity Device(const std::string& driver,
-                      const std::string& features = "int64") {
-  return {"VANGOGH", {{"driver_build", driver}, {"features", features}}};
-}
-
 Digest IdOf(const Program& program) {
   return Digest::Of(EncodeProgram(program));
-}
-
-// A SmallProgram whose fragment shader ends in a comment: what an edit makes.
-Program Edited(const std::string& comment) {
-  return SmallProgram(std::string(testing::kSmallFragment) + "// " + comment +
-                      "\n");
 }
 
 VariantKey KeyOf(const Program& program, FeatureMask features = 1) {

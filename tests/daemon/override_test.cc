@@ -19,6 +19,7 @@
 #include "tests/support/small_program.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/stream_client.h"
+#include "tests/support/targets.h"
 
 namespace kiln::daemon {
 namespace {
@@ -26,12 +27,11 @@ namespace {
 using ::testing::AllOf;
 using testing::DaemonProcess;
 using ::testing::HasSubstr;
+using testing::kVanGogh;
 using testing::MakeRequest;
 using testing::SmallProgram;
 using testing::StatusIs;
 using testing::StreamClient;
-
-constexpr char kTarget[] = "radv:vangogh";
 
 // Of NEVER_READ no value changes anything; ONLY_WHEN_FOG is read by code that
 // the default of FOG turns off, which is not the same.
@@ -72,7 +72,7 @@ class OverrideTest : public ::testing::Test {
   void SetUp() override {
     ASSERT_OK(daemon_.Start());
     client_ = std::make_unique<StreamClient>(daemon_.socket());
-    ASSERT_OK(client_->Attach(kTarget));
+    ASSERT_OK(client_->Attach(kVanGogh));
   }
 
   v1::Completion Ask(const Program& program,
@@ -279,7 +279,7 @@ void main() {
 TEST_F(OverrideTest, ClientGetsTheVariantThatServesItsKey) {
   client::ClientOptions options;
   options.socket = daemon_.socket();
-  options.target = kTarget;
+  options.target = kVanGogh;
   const auto client = client::Client::Connect(options);
   const Program program = ProgramWithOverrides();
   ASSERT_OK_AND_ASSIGN(const Digest id, client->Register(program));

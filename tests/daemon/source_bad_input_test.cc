@@ -21,7 +21,7 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using testing::StreamClient;
 
-constexpr char kHeader[] =
+constexpr char kBadHeader[] =
     "#version 460\n#extension GL_GOOGLE_include_directive : require\n"
     "layout(location = 0) out vec4 o;\n";
 constexpr char kMain[] = "void main() { o = vec4(1.0); }\n";
@@ -42,7 +42,7 @@ class SourceBadInputTest : public LiveFixture {
     EXPECT_THAT(TextOf(completion), says);
     EXPECT_TRUE(IsValidUtf8(TextOf(completion)));
     EXPECT_EQ(daemon_.pid(), daemon);
-    ExpectRight(std::string(kHeader) + kMain);  // nothing bad was cached
+    ExpectRight(std::string(kBadHeader) + kMain);  // nothing bad was cached
   }
 
   void ExpectRight(const std::string& text) {
@@ -51,7 +51,7 @@ class SourceBadInputTest : public LiveFixture {
   }
 
   static std::string Including(const std::string& name) {
-    return std::string(kHeader) + "#include \"" + name + "\"\n" + kMain;
+    return std::string(kBadHeader) + "#include \"" + name + "\"\n" + kMain;
   }
 };
 
@@ -128,7 +128,7 @@ TEST_F(SourceBadInputTest, WhatIsNoFileIsNamedAsSuch) {
 }
 
 TEST_F(SourceBadInputTest, TextOfEditorsOfAllKindsIsRight) {
-  ExpectRight("\xEF\xBB\xBF" + std::string(kHeader) + kMain);  // BOM
+  ExpectRight("\xEF\xBB\xBF" + std::string(kBadHeader) + kMain);  // BOM
   root_.Write("bom.glsl", "\xEF\xBB\xBF// begins with a BOM\n");
   ExpectRight(Including("bom.glsl"));
   std::string crlf;
@@ -140,12 +140,12 @@ TEST_F(SourceBadInputTest, TextOfEditorsOfAllKindsIsRight) {
   root_.Write("tail.glsl", "#ifdef X\n#endif");  // no final line end
   text.pop_back();
   ExpectRight(text);
-  ExpectRight(std::string(kHeader) + "// caf\xE9 in Latin-1\n" + kMain);
+  ExpectRight(std::string(kBadHeader) + "// caf\xE9 in Latin-1\n" + kMain);
 }
 
 // 20 MB of what people and generators write: functions with much said of each.
 TEST_F(SourceBadInputTest, TwentyMegabytesOfTextAreRight) {
-  std::string text(kHeader);
+  std::string text(kBadHeader);
   for (int i = 0; text.size() < (20u << 20); ++i) {
     const std::string number = std::to_string(i);
     for (int line = 0; line < 60; ++line) {
@@ -206,7 +206,7 @@ class MacroBombTest : public SourceBadInputTest {
       EXPECT_THAT(TextOf(bomb), HasSubstr(says));
       EXPECT_EQ(short_.CounterValue("jobs_timed_out"), times);
       EXPECT_EQ(
-          CompileShort("right.frag", std::string(kHeader) + kMain).state(),
+          CompileShort("right.frag", std::string(kBadHeader) + kMain).state(),
           v1::STATE_READY);
     }
   }
@@ -217,33 +217,33 @@ class MacroBombTest : public SourceBadInputTest {
 };
 
 TEST_F(MacroBombTest, DoublingInAnIfIsStoppedEachTimeItIsAskedFor) {
-  ExpectStopped(std::string(kHeader) + Doubled("1+", 32) +
+  ExpectStopped(std::string(kBadHeader) + Doubled("1+", 32) +
                 "#if D32 0\n#endif\n" + kMain);
 }
 
 TEST_F(MacroBombTest, DoublingInAnExpressionEndsWithAClearFailure) {
-  const v1::Completion bomb =
-      CompileShort("bomb.frag", std::string(kHeader) + Doubled("+0.001", 22) +
-                                    "void main() { o = vec4(0.0 D22); }\n");
+  const v1::Completion bomb = CompileShort(
+      "bomb.frag", std::string(kBadHeader) + Doubled("+0.001", 22) +
+                       "void main() { o = vec4(0.0 D22); }\n");
   EXPECT_EQ(bomb.state(), v1::STATE_FAILED);
   EXPECT_THAT(TextOf(bomb), HasSubstr("front end"));
-  EXPECT_EQ(CompileShort("right.frag", std::string(kHeader) + kMain).state(),
+  EXPECT_EQ(CompileShort("right.frag", std::string(kBadHeader) + kMain).state(),
             v1::STATE_READY);
 }
 
 TEST_F(SourceBadInputTest, TextThatIsNoTextFailsWithItsLine) {
-  ExpectFails(std::string(kHeader) + std::string("float a;\0\n", 10) + kMain,
+  ExpectFails(std::string(kBadHeader) + std::string("float a;\0\n", 10) + kMain,
               AllOf(HasSubstr("NUL"), HasSubstr("bad.frag")));
-  ExpectFails(std::string(kHeader) + "float caf\xE9 = 1.0;\n" + kMain,
+  ExpectFails(std::string(kBadHeader) + "float caf\xE9 = 1.0;\n" + kMain,
               HasSubstr("bad.frag:4"));
-  ExpectFails(
-      std::string(kHeader) + "#define F \"shade.glsl\"\n#include F\n" + kMain,
-      AllOf(HasSubstr("bad.frag:5"), HasSubstr("include")));
-  ExpectFails(std::string(kHeader), HasSubstr("entry point"));  // no main
+  ExpectFails(std::string(kBadHeader) +
+                  "#define F \"shade.glsl\"\n#include F\n" + kMain,
+              AllOf(HasSubstr("bad.frag:5"), HasSubstr("include")));
+  ExpectFails(std::string(kBadHeader), HasSubstr("entry point"));  // no main
 }
 
 TEST_F(SourceBadInputTest, MacrosByTheThousandEndSomehow) {
-  std::string defines(kHeader);
+  std::string defines(kBadHeader);
   for (int i = 0; i < 100000; ++i) {
     defines += "#define D" + std::to_string(i) + " 1\n";
   }

@@ -13,9 +13,8 @@
 namespace kiln {
 namespace {
 
+using testing::kInvalid;
 using testing::StatusIs;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 struct Example {
   const char* type;

@@ -23,11 +23,11 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::kInvalid;
 using testing::SmallProgram;
 using testing::StatusIs;
 using testing::TempDir;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 const Digest kProgramId = Digest::Of(AsBytes(std::string_view("a program")));
 
 // Every kind of name and value that a line can hold: 50 bits in two words, an

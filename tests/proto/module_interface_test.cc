@@ -11,7 +11,7 @@ namespace {
 
 using testing::StatusIs;
 
-ModuleInterface Example() {
+ModuleInterface Interface() {
   ModuleInterface interface;
   interface.entry_point = "shade";
   interface.bindings = {{"albedo", 0, 1, "combined_image_sampler", 4},
@@ -30,8 +30,8 @@ ModuleInterface Example() {
 
 TEST(ModuleInterfaceTest, EveryFieldSurvivesEncoding) {
   ASSERT_OK_AND_ASSIGN(const ModuleInterface read,
-                       DecodeInterface(EncodeInterface(Example())));
-  EXPECT_EQ(read, Example());
+                       DecodeInterface(EncodeInterface(Interface())));
+  EXPECT_EQ(read, Interface());
   ASSERT_OK_AND_ASSIGN(const ModuleInterface empty,
                        DecodeInterface(EncodeInterface({})));
   EXPECT_EQ(empty, ModuleInterface());
@@ -39,9 +39,9 @@ TEST(ModuleInterfaceTest, EveryFieldSurvivesEncoding) {
 
 // KNOWN_FAULTS 31: no two interfaces have the same bytes.
 TEST(ModuleInterfaceTest, EveryFieldChangesTheBytes) {
-  const Bytes original = EncodeInterface(Example());
+  const Bytes original = EncodeInterface(Interface());
   auto expect_other = [&](auto change) {
-    ModuleInterface other = Example();
+    ModuleInterface other = Interface();
     change(other);
     EXPECT_NE(EncodeInterface(other), original);
   };
@@ -67,7 +67,7 @@ TEST(ModuleInterfaceTest, EveryFieldChangesTheBytes) {
 }
 
 TEST(ModuleInterfaceTest, TruncationAtAnyByteIsRefused) {
-  const Bytes whole = EncodeInterface(Example());
+  const Bytes whole = EncodeInterface(Interface());
   for (size_t size = 0; size < whole.size(); ++size) {
     EXPECT_THAT(DecodeInterface(ByteView(whole).first(size)),
                 StatusIs(absl::StatusCode::kInvalidArgument, "interface"))
@@ -82,13 +82,13 @@ TEST(ModuleInterfaceTest, TruncationAtAnyByteIsRefused) {
 // A flipped bit gives another interface, in its own canonical bytes, or an
 // error; never the same one, and never a crash.
 TEST(ModuleInterfaceTest, FlippedBitIsAnotherInterfaceOrRefused) {
-  const Bytes whole = EncodeInterface(Example());
+  const Bytes whole = EncodeInterface(Interface());
   for (size_t i = 0; i < whole.size() * 8; ++i) {
     Bytes damaged = whole;
     damaged[i / 8] ^= static_cast<std::byte>(1 << (i % 8));
     if (const auto read = DecodeInterface(damaged); read.ok()) {
       EXPECT_EQ(EncodeInterface(*read), damaged);
-      EXPECT_FALSE(*read == Example());
+      EXPECT_FALSE(*read == Interface());
     }
   }
 }

@@ -36,7 +36,7 @@ using ::testing::StartsWith;
 constexpr char kCommon[] = "float half_of(float x) {\n  return x * 0.5;\n}\n";
 
 // A program of four files, as kilnd makes one of a recipe.
-Program Snapshot() {
+Program FourFiles() {
   Program program = testing::SmallProgram();
   program.files = {
       {"engine/common.glsl", kCommon},
@@ -55,13 +55,13 @@ Program Snapshot() {
 }
 
 std::vector<Difference> After(const std::function<void(Program&)>& edit) {
-  Program asked = Snapshot();
+  Program asked = FourFiles();
   edit(asked);
-  return DiffPrograms(Snapshot(), asked);
+  return DiffPrograms(FourFiles(), asked);
 }
 
 TEST(ProgramDiffTest, EqualProgramsDoNotDiffer) {
-  EXPECT_THAT(DiffPrograms(Snapshot(), Snapshot()), IsEmpty());
+  EXPECT_THAT(DiffPrograms(FourFiles(), FourFiles()), IsEmpty());
 }
 
 TEST(ProgramDiffTest, ChangedTextIsToldByItsFirstDifferingLine) {
@@ -86,7 +86,7 @@ TEST(ProgramDiffTest, FilesThatCameAndWentAreOneSided) {
 }
 
 TEST(ProgramDiffTest, SpirvIsToldByDigestAndNotByLine) {
-  Program stored = Snapshot();
+  Program stored = FourFiles();
   stored.stages[1] = {Stage::kFragment, "small.module", Language::kSpirv,
                       "main"};
   stored.files[2] = {"small.module", "one\nline"};
@@ -135,7 +135,7 @@ TEST(ProgramDiffTest, IncludeThatWasWrittenAnewIsPartOfItsFile) {
 
 // As kilnd writes them: a file for each, and one that calls them all.
 TEST(ProgramDiffTest, UserCodeIsASurfaceAndTheFileThatCallsItFollows) {
-  Program stored = Snapshot();
+  Program stored = FourFiles();
   stored.files.insert(
       stored.files.begin() + 2,
       {{"kiln_surfaces/1/rust", "void surface() {}\n"},
@@ -171,9 +171,9 @@ TEST(ProgramDiffTest, DefinesAreComparedByName) {
 }
 
 TEST(ProgramDiffTest, LongDefinesThatDifferAtTheirEndsStillDiffer) {
-  Program stored = Snapshot();
+  Program stored = FourFiles();
   stored.defines[0].value = std::string(5000, 'x') + "a";
-  Program asked = Snapshot();
+  Program asked = FourFiles();
   asked.defines[0].value = std::string(5000, 'x') + "b";
   const auto differences = DiffPrograms(stored, asked);
   ASSERT_THAT(differences, SizeIs(1));
@@ -293,8 +293,8 @@ TEST(ProgramDiffTest, BrokenTextIsSaidInValidUtf8OnOneLine) {
 }
 
 TEST(ProgramDiffTest, KeysAreComparedByTheNamesOfTheirBitsAndTypedValues) {
-  const Program stored = Snapshot();
-  Program asked = Snapshot();
+  const Program stored = FourFiles();
+  Program asked = FourFiles();
   asked.features[1].bit = 7;  // Noisy has moved: the same choice
   const VariantKey before = {{}, "opaque", "none", "alpha", 2, {}};
   EXPECT_THAT(
@@ -316,10 +316,10 @@ TEST(ProgramDiffTest, KeysAreComparedByTheNamesOfTheirBitsAndTypedValues) {
 }
 
 TEST(ProgramDiffTest, BitThatOnlyOneProgramHasIsNoDifferenceOfTheKeys) {
-  Program asked = Snapshot();
+  Program asked = FourFiles();
   asked.features.push_back({2, "New", FeatureOwner::kMaterial});
   asked.overrides[0].default_value = 0;
-  EXPECT_THAT(DiffKeys(Snapshot(), {{}, "opaque", "none", "alpha", 3, {}},
+  EXPECT_THAT(DiffKeys(FourFiles(), {{}, "opaque", "none", "alpha", 3, {}},
                        asked, {{}, "opaque", "none", "alpha", 7, {}}),
               IsEmpty());
 }

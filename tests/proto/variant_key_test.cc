@@ -17,11 +17,11 @@ namespace {
 using testing::SmallProgram;
 using testing::StatusIs;
 
-const Digest kProgramId = Digest::Of(AsBytes(std::string_view("a program")));
+const Digest kKeyedProgram = Digest::Of(AsBytes(std::string_view("a program")));
 
 VariantKey Key(const std::string& kind, const std::string& backdrop,
                const std::string& blend, FeatureMask features) {
-  return {kProgramId, kind, backdrop, blend, features, {}};
+  return {kKeyedProgram, kind, backdrop, blend, features, {}};
 }
 
 Program ProgramWithOverrides() {
@@ -237,7 +237,8 @@ TEST(VariantKeyTest, EveryBitIsTheWholeShader) {
 }
 
 TEST(VariantKeyTest, WholeSetHasOneKeyForEachCombinationThatMatters) {
-  const std::vector<VariantKey> whole = WholeKeys(SmallProgram(), kProgramId);
+  const std::vector<VariantKey> whole =
+      WholeKeys(SmallProgram(), kKeyedProgram);
   EXPECT_EQ(whole.size(),
             5u);  // opaque, and blended with 2 backdrops and 2 blends
 }

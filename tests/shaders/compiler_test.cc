@@ -23,10 +23,6 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-std::string Fragment(std::string_view body) {
-  return std::string(kFragmentHead) + std::string(body);
-}
-
 TEST(CompilerTest, ValidSourceGivesAValidModuleWithNames) {
   const StageResult result = CompileFragment(
       Fragment("uniform float unused;\nvec4 shade_me() { return vec4(1); }\n"

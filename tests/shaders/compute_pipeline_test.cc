@@ -14,10 +14,14 @@
 #include "shaders/pipeline/pipeline.h"
 #include "tests/shaders/pipeline_fixture.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/targets.h"
 
 namespace kiln::pipeline {
 namespace {
 
+using ::kiln::testing::kInvalid;
+using ::kiln::testing::kLavapipe;
+using ::kiln::testing::kVanGogh;
 using ::kiln::testing::StatusIs;
 using ::testing::Each;
 using ::testing::Field;
@@ -26,10 +30,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::Optional;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr std::string_view kVanGogh = "radv:vangogh";
-constexpr std::string_view kLavapipe = "lavapipe";
 
 // The blur of shaders/examples/.
 Program Blur() {

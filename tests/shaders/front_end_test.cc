@@ -34,10 +34,6 @@ using ::testing::StartsWith;
 
 constexpr std::string_view kMark = "\xEF\xBB\xBF";
 
-std::string Fragment(std::string_view body) {
-  return std::string(kFragmentHead) + std::string(body);
-}
-
 StageResult CompileHlsl(std::string text, Stage stage = Stage::kFragment,
                         std::string entry = "main",
                         std::vector<SourceFile> files = {},

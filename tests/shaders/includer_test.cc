@@ -18,11 +18,10 @@ namespace {
 
 using ::kiln::sources::IncludeForm;
 using ::kiln::sources::Includer;
+using ::kiln::testing::kInvalid;
 using ::kiln::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 std::string FragmentThatIncludes(std::string_view lines,
                                  std::string_view value = "1.0") {

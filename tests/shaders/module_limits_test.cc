@@ -130,8 +130,8 @@ TEST(ModuleLimitsTest, LiteralWorkgroupIsCheckedToo) {
 }
 
 // A module in SPIR-V assembly: a workgroup of 1 x 1 x 1 and an empty main.
-std::vector<uint32_t> Assemble(std::string_view decorations,
-                               std::string_view declarations) {
+std::vector<uint32_t> AssembleCompute(std::string_view decorations,
+                                      std::string_view declarations) {
   const std::string text = fmt::format(R"(OpCapability Shader
 OpCapability Int64
 OpCapability Int16
@@ -159,10 +159,10 @@ OpFunctionEnd
 }
 
 TEST(ModuleLimitsTest, WorkgroupSizeBuiltInCountsBeforeTheExecutionMode) {
-  const std::vector<uint32_t> spirv =
-      Assemble("OpDecorate %x SpecId 5\nOpDecorate %size BuiltIn WorkgroupSize",
-               "%x = OpSpecConstant %uint 2\n%v3uint = OpTypeVector %uint 3\n"
-               "%size = OpSpecConstantComposite %v3uint %x %one %one");
+  const std::vector<uint32_t> spirv = AssembleCompute(
+      "OpDecorate %x SpecId 5\nOpDecorate %size BuiltIn WorkgroupSize",
+      "%x = OpSpecConstant %uint 2\n%v3uint = OpTypeVector %uint 3\n"
+      "%size = OpSpecConstantComposite %v3uint %x %one %one");
   EXPECT_OK(Check(spirv, {Uint(5, 512)}));
   EXPECT_THAT(Check(spirv, {Uint(5, 100000)}),
               Refused("constant_id 5 = 100000: the workgroup would be 100000 x "
@@ -199,7 +199,7 @@ TEST(ModuleLimitsTest, UnsignedLengthIsNotTakenForANegativeOne) {
 
 // `big`, a shared array of floats whose length is a constant of that type.
 std::vector<uint32_t> SharedOf(std::string_view type) {
-  return Assemble(
+  return AssembleCompute(
       "OpName %n \"n\"\nOpName %big \"big\"\n"
       "OpDecorate %n SpecId 0",
       fmt::format("%length = {}\n%n = OpSpecConstant %length 1\n"

@@ -13,10 +13,14 @@
 #include "tests/shaders/assembly.h"
 #include "tests/shaders/pipeline_fixture.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/targets.h"
 
 namespace kiln::pipeline {
 namespace {
 
+using ::kiln::testing::kInvalid;
+using ::kiln::testing::kLavapipe;
+using ::kiln::testing::kVanGogh;
 using ::kiln::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -25,10 +29,6 @@ using ::testing::Gt;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Optional;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr std::string_view kVanGogh = "radv:vangogh";
-constexpr std::string_view kLavapipe = "lavapipe";
 
 TEST(PipelineTest, BlobMadeOnOneRadvDeviceIsACacheHitOnAnother) {
   KILN_OPEN_OR_SKIP(first, kVanGogh);

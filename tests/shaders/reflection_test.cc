@@ -58,24 +58,28 @@ void main() {
                float(Word) + float(Signed) + float(Unsigned) + float(Long) +
                float(Mask) + float(Half) + Single + (Yes ? 1.0 : 0.0));
 })");
-  using Type = ConstantType;
   const auto constants = ReflectConstants(spirv);
   ASSERT_OK(constants);
   EXPECT_THAT(
       *constants,
       ElementsAre(
-          ReflectedConstant{0, "Yes", Type::kBool, 1, true},
-          ReflectedConstant{1, "Tiny", Type::kInt8, 0xfd, true},
-          ReflectedConstant{2, "Byte", Type::kUint8, 200, true},
-          ReflectedConstant{3, "Short", Type::kInt16, 0x8000, true},
-          ReflectedConstant{4, "Word", Type::kUint16, 0xffff, true},
-          ReflectedConstant{5, "Signed", Type::kInt32, 0xfffffffb, true},
-          ReflectedConstant{6, "Unsigned", Type::kUint32, 0xffffffff, true},
-          ReflectedConstant{7, "Long", Type::kInt64, uint64_t{0} - 5, true},
-          ReflectedConstant{8, "Mask", Type::kUint64, 0x8000000000000001, true},
-          ReflectedConstant{9, "Half", Type::kFloat16, 0x3e00, true},
-          ReflectedConstant{10, "Single", Type::kFloat32, 0xbf000000, true},
-          ReflectedConstant{11, "Wide", Type::kFloat64,
+          ReflectedConstant{0, "Yes", ConstantType::kBool, 1, true},
+          ReflectedConstant{1, "Tiny", ConstantType::kInt8, 0xfd, true},
+          ReflectedConstant{2, "Byte", ConstantType::kUint8, 200, true},
+          ReflectedConstant{3, "Short", ConstantType::kInt16, 0x8000, true},
+          ReflectedConstant{4, "Word", ConstantType::kUint16, 0xffff, true},
+          ReflectedConstant{5, "Signed", ConstantType::kInt32, 0xfffffffb,
+                            true},
+          ReflectedConstant{6, "Unsigned", ConstantType::kUint32, 0xffffffff,
+                            true},
+          ReflectedConstant{7, "Long", ConstantType::kInt64, uint64_t{0} - 5,
+                            true},
+          ReflectedConstant{8, "Mask", ConstantType::kUint64,
+                            0x8000000000000001, true},
+          ReflectedConstant{9, "Half", ConstantType::kFloat16, 0x3e00, true},
+          ReflectedConstant{10, "Single", ConstantType::kFloat32, 0xbf000000,
+                            true},
+          ReflectedConstant{11, "Wide", ConstantType::kFloat64,
                             std::bit_cast<uint64_t>(-2.25), true}));
 }
 

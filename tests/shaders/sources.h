@@ -18,6 +18,10 @@ inline constexpr std::string_view kFragmentHead =
     "#version 450\n"
     "layout(location = 0) out vec4 color;\n";
 
+inline std::string Fragment(std::string_view body) {
+  return std::string(kFragmentHead) + std::string(body);
+}
+
 // A program whose fragment stage is `main.frag`; other files as given.
 inline Program FragmentProgram(std::string main_text,
                                std::vector<SourceFile> files = {}) {

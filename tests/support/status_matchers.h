@@ -24,6 +24,9 @@
 
 namespace kiln::testing {
 
+// What most tests of bad input expect.
+inline constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
 inline const absl::Status& StatusOf(const absl::Status& status) {
   return status;
 }

@@ -16,6 +16,7 @@
 #include "shaders/lab/derivation.h"
 #include "shaders/lab/prove.h"
 #include "tests/shaders/lab/lab_fixture.h"
+#include "tests/shaders/lab/scene_program.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -26,11 +27,6 @@ using ::kiln::testing::TempDir;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-Program SceneProgram() {
-  return LoadProgramFile(KILN_SOURCE_DIR "/shaders/scene/scene.program.toml")
-      .value();
-}
 
 std::string Text(const CaseDifference& difference) {
   return fmt::format(

@@ -14,6 +14,7 @@
 #include "shaders/compiler.h"
 #include "shaders/lab/bench_scenes.h"
 #include "shaders/lab/input_reflection.h"
+#include "tests/shaders/lab/scene_program.h"
 #include "tests/shaders/lab/scene_reader.h"
 #include "tests/support/status_matchers.h"
 
@@ -23,11 +24,11 @@ namespace {
 using ::testing::Each;
 using ::testing::Lt;
 
-constexpr uint64_t kSeeds = 200;
-const CaseKey kKey = {"opaque", "none", "alpha"};
+constexpr uint64_t kRandomCases = 200;
+const CaseKey kOpaqueKey = {"opaque", "none", "alpha"};
 
 DrawInputs Case(uint64_t seed) {
-  return SceneCases().Make(seed, kKey);
+  return SceneCases().Make(seed, kOpaqueKey);
 }
 
 // Everything in one buffer.
@@ -58,7 +59,7 @@ TEST(SceneCasesTest, SeedDecidesEveryByte) {
 }
 
 TEST(SceneCasesTest, SizeIsThatOfTheKey) {
-  CaseKey key = kKey;
+  CaseKey key = kOpaqueKey;
   key.width = 40;
   key.height = 31;
   const DrawInputs inputs = SceneCases().Make(1, key);
@@ -73,7 +74,7 @@ TEST(SceneCasesTest, EveryBitIsSetAndClearedWithinTwoHundredSeeds) {
   uint32_t set = 0;
   uint32_t cleared = 0;
   uint32_t rows_outside = 0;
-  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (uint64_t seed = 0; seed < kRandomCases; ++seed) {
     const DrawInputs inputs = Case(seed);
     EXPECT_GE(inputs.draws.size(), 2);
     EXPECT_LE(inputs.draws.size(), 4);
@@ -171,7 +172,7 @@ void ExpectDrawsInRange(const DrawInputs& inputs) {
 }
 
 TEST(SceneCasesTest, TablesNameOnlyWhatTheyHold) {
-  for (uint64_t seed = 0; seed < kSeeds && !HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < kRandomCases && !HasFailure(); ++seed) {
     const DrawInputs inputs = Case(seed);
     ExpectMaterialsInRange(inputs);
     ExpectDecalsInRange(inputs);
@@ -181,13 +182,8 @@ TEST(SceneCasesTest, TablesNameOnlyWhatTheyHold) {
   }
 }
 
-absl::StatusOr<Program> SceneProgram() {
-  return LoadProgramFile(std::string(KILN_SOURCE_DIR) +
-                         "/shaders/scene/scene.program.toml");
-}
-
 TEST(SceneCasesTest, BuffersAreAsLargeAsTheShaderDeclares) {
-  ASSERT_OK_AND_ASSIGN(const Program program, SceneProgram());
+  const Program program = SceneProgram();
   InputReflection reflection;
   for (const StageSource& source : program.stages) {
     const shaders::StageResult stage =
@@ -218,7 +214,7 @@ TEST(SceneCasesTest, BuffersAreAsLargeAsTheShaderDeclares) {
 }
 
 TEST(SceneCasesTest, ImagesHaveTheShapesThatTheShaderSamples) {
-  ASSERT_OK_AND_ASSIGN(const Program program, SceneProgram());
+  const Program program = SceneProgram();
   const shaders::StageResult stage =
       shaders::CompileStage(program, Stage::kFragment);
   ASSERT_TRUE(stage.ok()) << stage.diagnostics;

@@ -21,6 +21,7 @@
 #include "shaders/lab/renderer.h"
 #include "shaders/lab/scene_cases.h"
 #include "shaders/lab/texel_format.h"
+#include "tests/shaders/lab/scene_program.h"
 #include "tests/shaders/lab/scene_reader.h"
 #include "tests/shaders/pipeline_fixture.h"
 #include "tests/support/status_matchers.h"
@@ -29,11 +30,6 @@ namespace kiln::lab {
 namespace {
 
 using ::testing::IsEmpty;
-
-absl::StatusOr<Program> SceneProgram() {
-  return LoadProgramFile(std::string(KILN_SOURCE_DIR) +
-                         "/shaders/scene/scene.program.toml");
-}
 
 VariantKey WholeKey(const Program& program, const std::string& kind,
                     const std::string& backdrop) {
@@ -47,7 +43,7 @@ VariantKey WholeKey(const Program& program, const std::string& kind,
 
 TEST(ScenePicturesTest, DerivationOnTheDeviceIsThatOfTheLibrary) {
   KILN_OPEN_OR_SKIP(device, "lavapipe");
-  ASSERT_OK_AND_ASSIGN(const Program program, SceneProgram());
+  const Program program = SceneProgram();
   ASSERT_OK_AND_ASSIGN(const auto derivation,
                        Derivation::Make(*device, program));
   for (uint64_t seed = 0; seed < 40; ++seed) {
@@ -90,7 +86,7 @@ double DrawnShare(const Picture& picture, const Picture& cleared,
 
 TEST(ScenePicturesTest, EveryKindFillsMostOfItsPictureWithFiniteNumbers) {
   KILN_OPEN_OR_SKIP(device, "lavapipe");
-  ASSERT_OK_AND_ASSIGN(const Program program, SceneProgram());
+  const Program program = SceneProgram();
   ASSERT_OK_AND_ASSIGN(const auto pipelines,
                        PipelineSet::Make(*device, program));
   ASSERT_OK_AND_ASSIGN(const auto renderer, Renderer::Make(*device, program));
@@ -118,7 +114,7 @@ TEST(ScenePicturesTest, EveryKindFillsMostOfItsPictureWithFiniteNumbers) {
 
 TEST(ScenePicturesTest, BenchScenesFillTheirPicture) {
   KILN_OPEN_OR_SKIP(device, "lavapipe");
-  ASSERT_OK_AND_ASSIGN(const Program program, SceneProgram());
+  const Program program = SceneProgram();
   ASSERT_OK_AND_ASSIGN(const auto pipelines,
                        PipelineSet::Make(*device, program));
   ASSERT_OK_AND_ASSIGN(const auto renderer, Renderer::Make(*device, program));
@@ -137,7 +133,7 @@ TEST(ScenePicturesTest, BenchScenesFillTheirPicture) {
 // The scene is the largest program there is to try reflection on.
 TEST(ScenePicturesTest, GenericCasesOfTheSceneDrawWithoutComplaint) {
   KILN_OPEN_OR_SKIP(device, "lavapipe");
-  ASSERT_OK_AND_ASSIGN(const Program program, SceneProgram());
+  const Program program = SceneProgram();
   ASSERT_OK_AND_ASSIGN(const auto pipelines,
                        PipelineSet::Make(*device, program));
   ASSERT_OK_AND_ASSIGN(const auto renderer, Renderer::Make(*device, program));

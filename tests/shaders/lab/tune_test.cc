@@ -22,6 +22,7 @@
 namespace kiln::lab {
 namespace {
 
+using ::kiln::testing::kInvalid;
 using ::kiln::testing::StatusIs;
 using pipeline::Device;
 using pipeline::OpenTarget;
@@ -32,8 +33,6 @@ using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 Program Blur() {
   auto program = LoadProgramFile(KILN_SOURCE_DIR

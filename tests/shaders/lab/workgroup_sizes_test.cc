@@ -14,6 +14,7 @@
 namespace kiln::lab {
 namespace {
 
+using ::kiln::testing::kInvalid;
 using ::kiln::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -25,7 +26,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr SizeLimits kLimits = {{256, 64, 8}, 256, 4};
 
 // A program of compute with the given overrides as its workgroup size.

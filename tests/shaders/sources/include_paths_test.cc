@@ -12,10 +12,9 @@
 namespace kiln::sources {
 namespace {
 
+using ::kiln::testing::kInvalid;
 using ::kiln::testing::StatusIs;
 using ::testing::ElementsAre;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 SearchRoots TwoRoots() {
   SearchRoots roots;

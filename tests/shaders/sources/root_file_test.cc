@@ -35,11 +35,11 @@ namespace kiln::sources {
 namespace {
 
 namespace fs = std::filesystem;
+using ::kiln::testing::kInvalid;
 using ::kiln::testing::StatusIs;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kDenied = absl::StatusCode::kPermissionDenied;
 constexpr auto kMissing = absl::StatusCode::kNotFound;
 

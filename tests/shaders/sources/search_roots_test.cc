@@ -15,12 +15,12 @@ namespace kiln::sources {
 namespace {
 
 namespace fs = std::filesystem;
+using ::kiln::testing::kInvalid;
 using ::kiln::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kExists = absl::StatusCode::kAlreadyExists;
 
 TEST(SearchRootsTest, RootsStandWhereTheyWerePut) {

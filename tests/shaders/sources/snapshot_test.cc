@@ -14,10 +14,9 @@
 namespace kiln::sources {
 namespace {
 
+using ::kiln::testing::kInvalid;
 using ::kiln::testing::StatusIs;
 using ::testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 Program Recipe() {
   Program recipe = testing::SmallProgram();

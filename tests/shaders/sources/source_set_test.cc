@@ -19,13 +19,12 @@ namespace kiln::sources {
 namespace {
 
 namespace fs = std::filesystem;
+using ::kiln::testing::kInvalid;
 using ::kiln::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(SourceSetTest, HoldsEveryFileThatCanBeIncludedUnderAnyMacros) {
   SourceTree tree;

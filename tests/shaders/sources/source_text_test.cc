@@ -11,11 +11,10 @@
 namespace kiln::sources {
 namespace {
 
+using ::kiln::testing::kInvalid;
 using ::kiln::testing::StatusIs;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 std::string Prepared(const std::string& bytes) {
   const auto text = PrepareSource(bytes, Language::kGlsl);

@@ -15,11 +15,10 @@
 namespace kiln::surface {
 namespace {
 
+using ::kiln::testing::kInvalid;
 using ::kiln::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::StartsWith;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 // A surface that begins with `lines`, in a program with `files`.
 absl::Status CheckWith(std::string_view lines, std::vector<SourceFile> files) {

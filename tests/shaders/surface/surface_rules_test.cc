@@ -15,12 +15,12 @@
 namespace kiln::surface {
 namespace {
 
+using ::kiln::testing::kInvalid;
 using ::kiln::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr std::string_view kFunction = "void surface(inout Surface s) {}\n";
 
 absl::Status Check(std::string_view text) {

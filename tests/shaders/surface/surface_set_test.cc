@@ -13,9 +13,8 @@ namespace kiln::surface {
 namespace {
 
 using ::kiln::testing::IsOk;
+using ::kiln::testing::kInvalid;
 using ::kiln::testing::StatusIs;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 SurfaceSet Three() {
   SurfaceSet set;
