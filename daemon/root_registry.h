@@ -66,7 +66,7 @@ class RootRegistry {
   void LoadSaved() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   storage::VariantStore& store_;
-  std::function<void()> on_change_;
+  std::function<void()> on_change_ = [] {};
   mutable absl::Mutex mutex_;
   sources::SearchRoots roots_ ABSL_GUARDED_BY(mutex_);
   // Beside roots_, by name.

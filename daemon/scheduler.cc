@@ -64,6 +64,7 @@ Answer OfFrontEnd(const CompileJob& job,
   }
   Answer answer;
   answer.front_end = made;
+  answer.compiled = job.program;
   answer.label = job.label;
   answer.origin = origin;
   answer.program = job.program->id();

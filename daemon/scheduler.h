@@ -38,8 +38,9 @@ struct Answer {
   bool rejected = false;  // the request itself was wrong
   Diagnostics diagnostics;
   std::shared_ptr<const Artifact> artifact;  // when OK, of a variant
-  // When OK, of a front end.
+  // When OK, of a front end: what it made, and of what.
   std::shared_ptr<const FrontEndResult> front_end;
+  std::shared_ptr<const RegisteredProgram> compiled;
   std::string label;
   Origin origin = Origin::kStore;
   // Of a living program (live_programs.h): its snapshot, and which one that is.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/stored_variants.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "proto/limits.h"
@@ -13,8 +12,6 @@ namespace {
 
 // A key for more targets than any machine has.
 constexpr size_t kTargetsPerKey = 64;
-// Programs among which that of a snapshot is looked for; a point read each.
-constexpr size_t kRecipesSearched = 4096;
 
 }  // namespace
 
@@ -65,21 +62,17 @@ absl::StatusOr<std::optional<TargetIdentity>> StoredVariants::FindTarget(
 
 absl::StatusOr<std::vector<Digest>> StoredVariants::Snapshots(
     const Digest& program) {
-  KILN_ASSIGN_OR_RETURN(const storage::ProgramPage page,
-                        store_.ListPrograms(Digest(), kRecipesSearched));
-  for (const Digest& recipe : page.programs) {
+  std::vector<Digest> ids;
+  KILN_ASSIGN_OR_RETURN(const std::optional<Digest> recipe,
+                        store_.FindRecipe(program));
+  if (recipe.has_value()) {
     KILN_ASSIGN_OR_RETURN(const std::vector<storage::SnapshotRecord> records,
-                          store_.GetSnapshots(recipe));
-    if (std::ranges::find(records, program,
-                          &storage::SnapshotRecord::program) != records.end()) {
-      std::vector<Digest> ids;
-      for (const storage::SnapshotRecord& record : records) {
-        ids.push_back(record.program);
-      }
-      return ids;
+                          store_.GetSnapshots(*recipe));
+    for (const storage::SnapshotRecord& record : records) {
+      ids.push_back(record.program);
     }
   }
-  return std::vector<Digest>();
+  return ids;
 }
 
 }  // namespace kiln::daemon

@@ -11,6 +11,7 @@
 #include "proto/status_macros.h"
 #include "proto/text.h"
 #include "proto/wire.h"
+#include "shaders/sources/source_hash.h"
 
 namespace kiln::daemon {
 namespace {
@@ -39,13 +40,20 @@ void FillFailure(const Answer& answer, v1::Completion* completion) {
 
 void FillFrontEnd(const Answer& answer, v1::FrontEnd* out) {
   out->set_program_id(std::string(answer.program.raw()));
+  const Program& program = answer.compiled->program();
+  const std::vector<Digest>& source_sets = answer.compiled->stage_hashes();
   std::string warnings;
-  for (const Module& module : answer.front_end->modules) {
+  for (size_t i = 0; i < answer.front_end->modules.size(); ++i) {
+    const Module& module = answer.front_end->modules[i];  // in order of stages
+    const Digest name =
+        sources::NameHash(program.stages[i].path, program.defines);
     v1::FrontEnd::Module* part = out->add_modules();
     part->set_stage(std::string(StageName(module.id.stage)));
     part->set_digest(std::string(module.id.module.raw()));
     part->set_bytes(module.spirv.size());
     part->set_interface(std::string(AsText(module.interface)));
+    part->set_name_hash(std::string(name.raw()));
+    part->set_source_set_hash(std::string(source_sets[i].raw()));
     warnings += module.warnings;
   }
   out->set_warnings(CapDiagnostics(warnings));

@@ -31,6 +31,19 @@ absl::Status CheckSize(std::string_view what, size_t size, size_t limit) {
                    "{}: {} bytes, over the limit of {}", what, size, limit));
 }
 
+// The row keys of a family whose rows lie under digests.
+absl::StatusOr<std::vector<Digest>> IdsIn(CheckedRows& rows, Family family) {
+  std::vector<Digest> ids;
+  KILN_RETURN_IF_ERROR(
+      rows.database().Scan(family, "", [&](std::string_view row) -> ScanStep {
+        if (auto id = Digest::FromRaw(row); id.ok()) {
+          ids.push_back(*id);
+        }
+        return {};
+      }));
+  return ids;
+}
+
 }  // namespace
 
 absl::Status SourceRecords::PutInterface(const Digest& module,
@@ -121,6 +134,21 @@ absl::StatusOr<std::vector<SnapshotRecord>> SourceRecords::GetSnapshots(
   return std::move(snapshots).value_or(std::vector<SnapshotRecord>());
 }
 
+absl::StatusOr<std::optional<Digest>> SourceRecords::FindRecipe(
+    const Digest& snapshot) {
+  KILN_ASSIGN_OR_RETURN(const std::vector<Digest> recipes,
+                        IdsIn(rows_, Family::kSnapshots));
+  for (const Digest& recipe : recipes) {
+    KILN_ASSIGN_OR_RETURN(const std::vector<SnapshotRecord> made,
+                          GetSnapshots(recipe));
+    if (std::ranges::find(made, snapshot, &SnapshotRecord::program) !=
+        made.end()) {
+      return recipe;
+    }
+  }
+  return std::nullopt;
+}
+
 absl::Status SourceRecords::PutSurfaces(const Digest& program,
                                         ByteView surfaces) {
   if (surfaces.empty()) {
@@ -183,14 +211,8 @@ absl::StatusOr<std::optional<TargetIdentity>> SourceRecords::GetTarget(
 }
 
 absl::StatusOr<std::vector<TargetIdentity>> SourceRecords::ListTargets() {
-  std::vector<Digest> ids;
-  KILN_RETURN_IF_ERROR(rows_.database().Scan(
-      Family::kTargets, "", [&](std::string_view row) -> ScanStep {
-        if (auto id = Digest::FromRaw(row); id.ok()) {
-          ids.push_back(*id);
-        }
-        return {};
-      }));
+  KILN_ASSIGN_OR_RETURN(const std::vector<Digest> ids,
+                        IdsIn(rows_, Family::kTargets));
   std::vector<TargetIdentity> targets;
   for (const Digest& id : ids) {
     KILN_ASSIGN_OR_RETURN(auto identity, GetTarget(id));

@@ -80,6 +80,10 @@ class SourceRecords {
   absl::StatusOr<std::vector<SnapshotRecord>> GetSnapshots(
       const Digest& recipe);
 
+  // The recipe that `snapshot` was made of; any, if several. Takes a look at
+  // every recipe there is. Errors: Unavailable.
+  absl::StatusOr<std::optional<Digest>> FindRecipe(const Digest& snapshot);
+
   // Remembers the surface shaders registered with a program, as the owner
   // encodes them, at most limits::kProgramBytes; empty deletes the record.
   absl::Status PutSurfaces(const Digest& program, ByteView surfaces);

@@ -217,6 +217,9 @@ int PrintModule(Output& output, const CompileOptions& options,
                  {"stage", module.stage()},
                  {"module", digest},
                  {"bytes", module.bytes()},
+                 {"name_hash", absl::BytesToHexString(module.name_hash())},
+                 {"source_set_hash",
+                  absl::BytesToHexString(module.source_set_hash())},
                  {"warnings", warnings}};
   object.update(InterfaceJson(*interface, is_compute));
   if (!options.out.empty()) {

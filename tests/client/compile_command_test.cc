@@ -60,6 +60,24 @@ class CompileCommandTest : public CliTest {
   }
 };
 
+TEST_F(CompileCommandTest, NameHashStaysAndSourceSetHashFollowsAnInclude) {
+  ASSERT_OK(daemon_.Start());
+  AddEngine();
+  const json before = Compile({"/engine/fx/lit.frag"});
+  EXPECT_EQ(before["name_hash"].get<std::string>().size(), 64u);
+  EXPECT_EQ(before["source_set_hash"].get<std::string>().size(), 64u);
+  const json defined = Compile({"/engine/fx/lit.frag", "-DA=1"});
+  EXPECT_NE(defined["name_hash"], before["name_hash"]);
+  Write("engine/fx/maps.glsl", std::string("// edited\n") + kMaps);
+  const json after = Compile({"/engine/fx/lit.frag"});
+  EXPECT_EQ(after["name_hash"], before["name_hash"]);
+  EXPECT_NE(after["source_set_hash"], before["source_set_hash"]);
+  Write("engine/fx/maps.glsl", kMaps);
+  const json undone = Compile({"/engine/fx/lit.frag"});
+  EXPECT_EQ(undone["source_set_hash"], before["source_set_hash"]);
+  EXPECT_EQ(undone["origin"], "store");
+}
+
 TEST_F(CompileCommandTest, ShaderOfASearchRootIsDescribed) {
   ASSERT_OK(daemon_.Start());
   AddEngine();
@@ -88,6 +106,7 @@ TEST_F(CompileCommandTest, ShaderOfASearchRootIsDescribed) {
   // The same by its plain name: another name, the same module.
   const json plain = Compile({"--virtual", "fx/lit.frag"});
   EXPECT_EQ(plain["module"], shader["module"]);
+  EXPECT_EQ(plain["name_hash"], shader["name_hash"]);
   EXPECT_EQ(Compile({"/engine/fx/lit.frag"})["origin"], "store");
   EXPECT_THAT(
       ::testing::PrintToString(Run({"compile", "/engine/fx/lit.frag"}).out),

@@ -116,6 +116,18 @@ TEST_F(SourceRecordsTest, SnapshotsKeepTheirOrderAndTimes) {
   ExpectDamaged(0);
 }
 
+TEST_F(SourceRecordsTest, RecipeIsFoundByAnyOfItsSnapshots) {
+  for (int i = 0; i < 300; ++i) {
+    const std::string name = std::to_string(i);
+    ASSERT_OK(store().PutSnapshots(
+        DigestOf("recipe " + name),
+        {{DigestOf("new " + name), 2}, {DigestOf("old " + name), 1}}));
+  }
+  EXPECT_EQ(*store().FindRecipe(DigestOf("old 299")), DigestOf("recipe 299"));
+  EXPECT_EQ(*store().FindRecipe(DigestOf("new 0")), DigestOf("recipe 0"));
+  EXPECT_EQ(*store().FindRecipe(DigestOf("recipe 0")), std::nullopt);
+}
+
 TEST_F(SourceRecordsTest, SeventeenSnapshotsOrOneTwiceAreRefused) {
   std::vector<SnapshotRecord> snapshots;
   for (size_t i = 0; i < kSnapshotsPerRecipe; ++i) {
