@@ -2,10 +2,7 @@
 #include "shaders/freeze.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
-#include <unordered_set>
-#include <utility>
 
 #include <fmt/format.h>
 #include <spirv/unified1/spirv.hpp11>
@@ -22,152 +19,20 @@ namespace {
 
 constexpr size_t kBoundWord = 3;  // of the header: all ids are below it
 
-// Writes the frozen copy of a module.
-class Writer {
- public:
-  Writer(std::span<const uint32_t> spirv, const ModuleConstants& constants)
-      : spirv_(spirv), constants_(constants) {
-    for (const DeclaredConstant& constant : constants.declared()) {
-      declared_[constant.result] = &constant;
-    }
-  }
+void CopyInstruction(const Instruction& instruction,
+                     std::vector<uint32_t>& out) {
+  out.insert(out.end(), instruction.words.begin(), instruction.words.end());
+}
 
-  std::vector<uint32_t> Write() {
-    // Folding a vector may add instructions for its lanes; few do.
-    frozen_.reserve(spirv_.size() + spirv_.size() / 16);
-    const auto header = spirv_.first(kSpirvHeaderWords);
-    frozen_.assign(header.begin(), header.end());
-    ForEachInstruction(spirv_, [this](const Instruction& instruction) {
-      WriteInstruction(instruction);
-    });
-    return std::move(frozen_);
-  }
-
- private:
-  void WriteInstruction(const Instruction& instruction) {
-    switch (OpOf(instruction)) {
-      case spv::Op::OpDecorate:
-        if (static_cast<spv::Decoration>(instruction.word(2)) !=
-            spv::Decoration::SpecId) {
-          Copy(instruction);
-        }
-        return;
-      case spv::Op::OpSpecConstantTrue:
-      case spv::Op::OpSpecConstantFalse:
-      case spv::Op::OpSpecConstant:
-        WriteDeclared(instruction);
-        return;
-      case spv::Op::OpSpecConstantComposite:
-        WriteComposite(instruction);
-        return;
-      case spv::Op::OpSpecConstantOp:
-        WriteComputed(instruction);
-        return;
-      default:
-        Copy(instruction);
-        return;
-    }
-  }
-
-  void Copy(const Instruction& instruction) {
-    frozen_.insert(frozen_.end(), instruction.words.begin(),
-                   instruction.words.end());
-  }
-
-  void Append(spv::Op op, uint32_t type, uint32_t result,
-              std::span<const uint32_t> operands) {
-    frozen_.push_back(static_cast<uint32_t>(op) |
-                      (static_cast<uint32_t>(3 + operands.size()) << 16));
-    frozen_.push_back(type);
-    frozen_.push_back(result);
-    frozen_.insert(frozen_.end(), operands.begin(), operands.end());
-  }
-
-  void AppendScalar(const NumericType& type, uint32_t type_id, uint32_t result,
-                    uint64_t value) {
-    if (type.kind == NumericType::Kind::kBool) {
-      Append(value != 0 ? spv::Op::OpConstantTrue : spv::Op::OpConstantFalse,
-             type_id, result, {});
-      return;
-    }
-    // SPIR-V keeps a signed integer narrower than a word sign-extended.
-    const uint64_t bits =
-        type.is_signed ? static_cast<uint64_t>(SignExtend(value, type.bits))
-                       : value;
-    const uint32_t words[] = {static_cast<uint32_t>(bits),
-                              static_cast<uint32_t>(bits >> 32)};
-    Append(spv::Op::OpConstant, type_id, result,
-           std::span(words, type.bits == 64 ? 2 : 1));
-  }
-
-  void WriteDeclared(const Instruction& instruction) {
-    const uint32_t type_id = instruction.word(1);
-    const VectorType* type = constants_.FindType(type_id);
-    const auto declared = declared_.find(instruction.word(2));
-    if (type == nullptr || declared == declared_.end()) {
-      Copy(instruction);
-      return;
-    }
-    AppendScalar(type->lane, type_id, instruction.word(2),
-                 declared->second->value);
-  }
-
-  void WriteComposite(const Instruction& instruction) {
-    if (instruction.words.size() < 3) {
-      Copy(instruction);  // damaged; the validator's business
-      return;
-    }
-    const auto parts = instruction.words.subspan(3);
-    const bool left = std::ranges::any_of(
-        parts, [this](uint32_t id) { return unfolded_.contains(id); });
-    if (left) {
-      unfolded_.insert(instruction.word(2));
-      Copy(instruction);
-      return;
-    }
-    Append(spv::Op::OpConstantComposite, instruction.word(1),
-           instruction.word(2), parts);
-  }
-
-  void WriteComputed(const Instruction& instruction) {
-    const uint32_t type_id = instruction.word(1);
-    const VectorType* type = constants_.FindType(type_id);
-    const std::optional<NumericValue> value =
-        constants_.Value(instruction.word(2));
-    if (type == nullptr || !value || value->lanes.size() != type->lanes) {
-      unfolded_.insert(instruction.word(2));
-      Copy(instruction);
-      return;
-    }
-    if (type->lanes == 1) {
-      AppendScalar(type->lane, type_id, instruction.word(2), value->lanes[0]);
-      return;
-    }
-    std::vector<uint32_t> lanes;
-    for (const uint64_t lane : value->lanes) {
-      lanes.push_back(LaneId(*type, lane));
-    }
-    Append(spv::Op::OpConstantComposite, type_id, instruction.word(2), lanes);
-  }
-
-  // The id of a constant of `type`'s lane type, made here if it is the first.
-  uint32_t LaneId(const VectorType& type, uint64_t value) {
-    const auto [lane, is_new] =
-        lane_ids_.try_emplace({type.lane_type, value}, frozen_[kBoundWord]);
-    if (is_new) {
-      ++frozen_[kBoundWord];
-      AppendScalar(type.lane, type.lane_type, lane->second, value);
-    }
-    return lane->second;
-  }
-
-  std::span<const uint32_t> spirv_;
-  const ModuleConstants& constants_;
-  std::map<uint32_t, const DeclaredConstant*> declared_;  // by result
-  std::unordered_set<uint32_t> unfolded_;
-  std::map<std::pair<uint32_t, uint64_t>, uint32_t> lane_ids_;
-  std::vector<uint32_t> frozen_;
-};
+void AppendConstant(spv::Op op, uint32_t type, uint32_t result,
+                    std::span<const uint32_t> operands,
+                    std::vector<uint32_t>& out) {
+  out.push_back(static_cast<uint32_t>(op) |
+                (static_cast<uint32_t>(3 + operands.size()) << 16));
+  out.push_back(type);
+  out.push_back(result);
+  out.insert(out.end(), operands.begin(), operands.end());
+}
 
 // True for instructions of a function body whose operands' values the
 // validator never looks at.
@@ -196,8 +61,138 @@ bool TakesAnyValue(spv::Op op) {
   }
 }
 
-// Whether the validity of a module may depend on the values of its
-// specialization constants. May say yes of one whose literals look like ids.
+// "with constant n = 4, constant m = 2"; every one of them, as the validator
+// does not say which it minds.
+std::string AllValues(const ModuleConstants& constants) {
+  std::vector<uint32_t> results;
+  for (const DeclaredConstant& constant : constants.declared()) {
+    results.push_back(constant.result);
+  }
+  return constants.Describe(results);
+}
+
+}  // namespace
+
+ConstantFreezer::ConstantFreezer(const ModuleConstants& constants,
+                                 uint32_t bound)
+    : constants_(constants), bound_(bound) {
+  for (const DeclaredConstant& constant : constants.declared()) {
+    declared_[constant.result] = &constant;
+  }
+}
+
+void ConstantFreezer::Append(const Instruction& instruction,
+                             std::vector<uint32_t>& out) {
+  switch (OpOf(instruction)) {
+    case spv::Op::OpDecorate:
+      if (static_cast<spv::Decoration>(instruction.word(2)) !=
+          spv::Decoration::SpecId) {
+        CopyInstruction(instruction, out);
+      }
+      return;
+    case spv::Op::OpSpecConstantTrue:
+    case spv::Op::OpSpecConstantFalse:
+    case spv::Op::OpSpecConstant:
+      AppendDeclared(instruction, out);
+      return;
+    case spv::Op::OpSpecConstantComposite:
+      AppendComposite(instruction, out);
+      return;
+    case spv::Op::OpSpecConstantOp:
+      AppendComputed(instruction, out);
+      return;
+    default:
+      CopyInstruction(instruction, out);
+      return;
+  }
+}
+
+void AppendScalarConstant(const NumericType& type, uint32_t type_id,
+                          uint32_t result, uint64_t value,
+                          std::vector<uint32_t>& out) {
+  if (type.kind == NumericType::Kind::kBool) {
+    AppendConstant(
+        value != 0 ? spv::Op::OpConstantTrue : spv::Op::OpConstantFalse,
+        type_id, result, {}, out);
+    return;
+  }
+  // SPIR-V keeps a signed integer narrower than a word sign-extended.
+  const uint64_t bits =
+      type.is_signed ? static_cast<uint64_t>(SignExtend(value, type.bits))
+                     : value;
+  const uint32_t words[] = {static_cast<uint32_t>(bits),
+                            static_cast<uint32_t>(bits >> 32)};
+  AppendConstant(spv::Op::OpConstant, type_id, result,
+                 std::span(words, type.bits == 64 ? 2 : 1), out);
+}
+
+void ConstantFreezer::AppendDeclared(const Instruction& instruction,
+                                     std::vector<uint32_t>& out) const {
+  const uint32_t type_id = instruction.word(1);
+  const VectorType* type = constants_.FindType(type_id);
+  const auto declared = declared_.find(instruction.word(2));
+  if (type == nullptr || declared == declared_.end()) {
+    CopyInstruction(instruction, out);
+    return;
+  }
+  AppendScalarConstant(type->lane, type_id, instruction.word(2),
+                       declared->second->value, out);
+}
+
+void ConstantFreezer::AppendComposite(const Instruction& instruction,
+                                      std::vector<uint32_t>& out) {
+  if (instruction.words.size() < 3) {
+    CopyInstruction(instruction, out);  // damaged; the validator's business
+    return;
+  }
+  const auto parts = instruction.words.subspan(3);
+  const bool left = std::ranges::any_of(
+      parts, [this](uint32_t id) { return unfolded_.contains(id); });
+  if (left) {
+    unfolded_.insert(instruction.word(2));
+    CopyInstruction(instruction, out);
+    return;
+  }
+  AppendConstant(spv::Op::OpConstantComposite, instruction.word(1),
+                 instruction.word(2), parts, out);
+}
+
+void ConstantFreezer::AppendComputed(const Instruction& instruction,
+                                     std::vector<uint32_t>& out) {
+  const uint32_t type_id = instruction.word(1);
+  const VectorType* type = constants_.FindType(type_id);
+  const std::optional<NumericValue> value =
+      constants_.Value(instruction.word(2));
+  if (type == nullptr || !value || value->lanes.size() != type->lanes) {
+    unfolded_.insert(instruction.word(2));
+    CopyInstruction(instruction, out);
+    return;
+  }
+  if (type->lanes == 1) {
+    AppendScalarConstant(type->lane, type_id, instruction.word(2),
+                         value->lanes[0], out);
+    return;
+  }
+  std::vector<uint32_t> lanes;
+  for (const uint64_t lane : value->lanes) {
+    lanes.push_back(LaneId(*type, lane, out));
+  }
+  AppendConstant(spv::Op::OpConstantComposite, type_id, instruction.word(2),
+                 lanes, out);
+}
+
+// The id of a constant of `type`'s lane type, made here if it is the first.
+uint32_t ConstantFreezer::LaneId(const VectorType& type, uint64_t value,
+                                 std::vector<uint32_t>& out) {
+  const auto [lane, is_new] =
+      lane_ids_.try_emplace({type.lane_type, value}, bound_);
+  if (is_new) {
+    ++bound_;
+    AppendScalarConstant(type.lane, type.lane_type, lane->second, value, out);
+  }
+  return lane->second;
+}
+
 bool ValuesDecideValidity(std::span<const uint32_t> spirv) {
   std::unordered_set<uint32_t> specialized;
   bool in_functions = false;
@@ -227,18 +222,6 @@ bool ValuesDecideValidity(std::span<const uint32_t> spirv) {
          });
 }
 
-// "with constant n = 4, constant m = 2"; every one of them, as the validator
-// does not say which it minds.
-std::string AllValues(const ModuleConstants& constants) {
-  std::vector<uint32_t> results;
-  for (const DeclaredConstant& constant : constants.declared()) {
-    results.push_back(constant.result);
-  }
-  return constants.Describe(results);
-}
-
-}  // namespace
-
 absl::StatusOr<std::vector<uint32_t>> FreezeConstants(
     std::span<const uint32_t> spirv, std::span<const Constant> constants,
     Revalidation revalidation) {
@@ -247,7 +230,16 @@ absl::StatusOr<std::vector<uint32_t>> FreezeConstants(
   // Also keeps the validator from what takes it as long as an array is.
   KILN_RETURN_IF_ERROR(
       CheckModuleLimits(spirv, module, ModuleLimits::OfNoDevice()));
-  std::vector<uint32_t> frozen = Writer(spirv, module).Write();
+  // Folding a vector may add instructions for its lanes; few do.
+  std::vector<uint32_t> frozen;
+  frozen.reserve(spirv.size() + spirv.size() / 16);
+  const auto header = spirv.first(kSpirvHeaderWords);
+  frozen.assign(header.begin(), header.end());
+  ConstantFreezer freezer(module, spirv[kBoundWord]);
+  ForEachInstruction(spirv, [&](const Instruction& instruction) {
+    freezer.Append(instruction, frozen);
+  });
+  frozen[kBoundWord] = freezer.bound();
   const bool validate = revalidation == Revalidation::kAlways ||
                         (revalidation == Revalidation::kWhereValuesMatter &&
                          ValuesDecideValidity(spirv));

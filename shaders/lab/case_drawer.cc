@@ -26,7 +26,10 @@ absl::StatusOr<std::unique_ptr<CaseDrawer>> CaseDrawer::Make(
     std::optional<Tolerance> tolerance) {
   std::unique_ptr<CaseDrawer> made(
       new CaseDrawer(program, std::move(tolerance)));
-  KILN_ASSIGN_OR_RETURN(made->pipelines_, PipelineSet::Make(device, program));
+  // What kilnd makes of the program is what is proven.
+  KILN_ASSIGN_OR_RETURN(
+      made->pipelines_,
+      PipelineSet::Make(device, program, program.specialization));
   KILN_ASSIGN_OR_RETURN(made->renderer_, Renderer::Make(device, program));
   return made;
 }

@@ -15,17 +15,22 @@
 #include "shaders/compiler.h"
 #include "shaders/pipeline/device.h"
 #include "shaders/pipeline/pipeline.h"
+#include "shaders/specialise/prepared_module.h"
 
 namespace kiln::lab {
 
 // Thread-compatible.
 class PipelineSet {
  public:
-  // Compiles the program's stages. Errors: InvalidArgument with the diagnostics
-  // of one that does not compile. Lifetime: `device` outlives the set; the
-  // program is copied. Blocks: while they compile.
+  // Compiles the program's stages. With `specialization` kModule, a pipeline is
+  // made of modules specialised for its key, and a vertex stage for its
+  // fragment stage; what the program itself says of it does not count.
+  // Errors: InvalidArgument with the diagnostics of one that does not compile.
+  // Lifetime: `device` outlives the set; the program is copied. Blocks: while
+  // they compile.
   static absl::StatusOr<std::unique_ptr<PipelineSet>> Make(
-      pipeline::Device& device, const Program& program);
+      pipeline::Device& device, const Program& program,
+      Specialization specialization = Specialization::kDriver);
 
   PipelineSet(const PipelineSet&) = delete;  // its stage codes point into it
   PipelineSet& operator=(const PipelineSet&) = delete;
@@ -44,10 +49,16 @@ class PipelineSet {
   PipelineSet(pipeline::Device& device, const Program& program)
       : device_(device), program_(program) {}
 
+  absl::StatusOr<pipeline::CreatedPipeline> Create(const VariantKey& key);
+  absl::StatusOr<std::vector<std::vector<uint32_t>>> SpecialiseStages(
+      const VariantKey& key) const;
+
   pipeline::Device& device_;
   const Program program_;
   std::vector<shaders::StageResult> stages_;
   std::vector<pipeline::StageCode> code_;  // of stages_
+  // Of each stage; none if the driver specialises.
+  std::vector<specialise::PreparedModule> prepared_;
   std::map<VariantKey, pipeline::Pipeline> pipelines_;
 };
 

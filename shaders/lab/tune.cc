@@ -173,7 +173,9 @@ class Tuner {
                           ListSizes(program_, base, limits, options_.choices));
     report_.refused = std::move(list.refused);
     KILN_ASSIGN_OR_RETURN(report_.work, ChooseWork(program_, options_));
-    KILN_ASSIGN_OR_RETURN(pipelines_, PipelineSet::Make(device_, program_));
+    KILN_ASSIGN_OR_RETURN(
+        pipelines_,
+        PipelineSet::Make(device_, program_, program_.specialization));
     KILN_RETURN_IF_ERROR(CheckSchema(program_, pipelines_->code()));
     for (WorkgroupSize& size : list.sizes) {
       TunedSize tuned;
