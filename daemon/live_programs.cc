@@ -13,6 +13,7 @@
 #include "proto/text.h"
 #include "shaders/sources/snapshot.h"
 #include "shaders/surface/surface_diagnostics.h"
+#include "shaders/surface/surface_includes.h"
 #include "shaders/surface/surface_program.h"
 #include "shaders/surface/surface_rules.h"
 #include "storage/variant_store.h"
@@ -64,6 +65,18 @@ void AddSources(const sources::SourceSet& set, Program& whole) {
       whole.includes.insert(at, edge);
     }
   }
+}
+
+// The rules for surfaces, once more: they were accepted with other files, and a
+// save may put into a header what no surface may bring.
+absl::Status CheckRules(const Program& snapshot, const SurfaceSlot& slot,
+                        const surface::SurfaceSet& surfaces) {
+  if (surfaces.empty()) {
+    return absl::OkStatus();
+  }
+  Program applied = snapshot;
+  applied.surface = slot;
+  return surface::CheckAllIncludes(applied, surfaces);
 }
 
 }  // namespace
@@ -148,6 +161,13 @@ absl::Status LivePrograms::Refresh(const Digest& id, Entry& entry,
   entry.sources = *std::move(gathered);
   absl::StatusOr<Program> snapshot =
       Compose(program, entry.sources, entry.surfaces);
+  if (snapshot.ok()) {
+    if (absl::Status rules =
+            CheckRules(*snapshot, program.surface, entry.surfaces);
+        !rules.ok()) {
+      snapshot = std::move(rules);
+    }
+  }
   if (snapshot.ok()) {
     Adopt(id, entry, Register(*snapshot));
   } else {

@@ -65,12 +65,12 @@ void SurfaceRegistrar::Try(const AttemptPtr& attempt) {
   snapshot.surface = {};
   Bytes bytes = EncodeProgram(snapshot);
   const Digest id = Digest::Of(bytes);
-  scheduler_.RequestFrontEnd(
-      attempt->target,
-      std::make_shared<RegisteredProgram>(id, std::move(snapshot),
-                                          std::move(bytes)),
-      /*background=*/false,
-      [this, attempt](const Answer& answer) { Compiled(attempt, answer); });
+  scheduler_.RequestFrontEnd(attempt->target,
+                             std::make_shared<RegisteredProgram>(
+                                 id, std::move(snapshot), std::move(bytes)),
+                             Asker{}, [this, attempt](const Answer& answer) {
+                               Compiled(attempt, answer);
+                             });
 }
 
 absl::StatusOr<std::optional<SurfaceVerdict>> SurfaceRegistrar::Judge(
@@ -167,11 +167,12 @@ void SurfaceRegistrar::Compiled(const AttemptPtr& attempt,
                     MessageOf(answer.status), Shorten(output, 500))));
     return;
   }
-  attempt->on_verdict(Reject(
-      *attempt,
-      absl::InvalidArgumentError(
-          fmt::format("surface {} does not compile", attempt->name)),
-      surface::MapDiagnostics(output, attempt->surfaces, attempt->whole)));
+  attempt->on_verdict(
+      Reject(*attempt,
+             absl::InvalidArgumentError(
+                 fmt::format("surface {} does not compile", attempt->name)),
+             surface::MapDiagnosticsFor(output, attempt->surfaces,
+                                        attempt->whole, attempt->index)));
 }
 
 void SurfaceRegistrar::Adopt(const AttemptPtr& attempt) {

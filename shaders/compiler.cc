@@ -24,7 +24,7 @@ namespace {
 
 // Raised when the front ends set other options, or hold modules to other rules,
 // so that modules of an older build are not taken for those of this one.
-constexpr int kOptionsRevision = 2;
+constexpr int kOptionsRevision = 3;
 
 const StageSource* FindStage(const Program& program, Stage stage) {
   for (const StageSource& source : program.stages) {
@@ -91,11 +91,14 @@ std::string FaultOf(const Program& program, const StageSource& source,
     return FrontEndFor(source.language)
         .ExplainInvalid(program, source, MessageOf(valid));
   }
-  absl::Status rules = CheckEntryPoint(spirv, source.stage, source.entry);
-  if (rules.ok()) {
-    rules = CheckConstantIds(spirv);
+  if (const absl::Status entry =
+          CheckEntryPoint(spirv, source.stage, source.entry);
+      !entry.ok()) {
+    return ErrorAt(source.path, 1, MessageOf(entry));
   }
-  return rules.ok() ? std::string() : ErrorAt(source.path, 1, MessageOf(rules));
+  const std::optional<ConstantIdFault> fault = FindConstantIdFault(spirv);
+  return fault ? ErrorAtConstantId(program, source, fault->id, fault->message)
+               : std::string();
 }
 
 }  // namespace

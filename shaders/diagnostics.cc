@@ -2,11 +2,13 @@
 #include "shaders/diagnostics.h"
 
 #include <algorithm>
-#include <map>
+#include <set>
+#include <vector>
 
 #include <fmt/format.h>
 
-#include "proto/text.h"
+#include "shaders/sources/include_scan.h"
+#include "shaders/sources/source_hash.h"
 
 namespace kiln::shaders {
 namespace {
@@ -19,41 +21,109 @@ size_t VersionLine(std::string_view text) {
   return at == text.npos ? 1 : LineOf(text, at);
 }
 
-// The line of the first `constant_id(N)` whose N an earlier one has: glslang
-// says that there is one in an HLSL source, but not where. 1 when the text has
-// none, as when an include has it.
-size_t RepeatedIdLine(std::string_view text) {
-  constexpr std::string_view kName = "constant_id";
-  std::map<std::string_view, size_t> seen;
+// Where a text gives a constant_id: "constant_id = 7", "local_size_x_id = 7" or
+// "constant_id(7)".
+struct GivenId {
+  std::string_view id;  // digits
+  size_t offset = 0;
+};
+
+std::vector<GivenId> GivenIds(std::string_view text) {
+  constexpr std::string_view kName = "_id";
+  constexpr std::string_view kBlanks = " \t\r\n";
+  std::vector<GivenId> given;
   for (size_t at = text.find(kName); at != text.npos;
        at = text.find(kName, at + 1)) {
-    const size_t open = text.find_first_not_of(" \t", at + kName.size());
-    if (open == text.npos || text[open] != '(') {
+    const std::string_view before = text.substr(0, at);
+    const size_t sign = text.find_first_not_of(kBlanks, at + kName.size());
+    if ((!before.ends_with("constant") && !before.ends_with("local_size_x") &&
+         !before.ends_with("local_size_y") &&
+         !before.ends_with("local_size_z")) ||
+        sign == text.npos || (text[sign] != '(' && text[sign] != '=')) {
       continue;
     }
-    const size_t first = text.find_first_not_of(" \t", open + 1);
+    const size_t first = text.find_first_not_of(kBlanks, sign + 1);
     if (first == text.npos) {
       break;
     }
     const size_t end =
         std::min(text.find_first_not_of(kDigits, first), text.size());
-    if (!seen.emplace(text.substr(first, end - first), at).second) {
-      return LineOf(text, at);
+    if (end != first) {
+      given.push_back({text.substr(first, end - first), at});
+    }
+  }
+  return given;
+}
+
+// The line of the first id that an earlier place gives, too: glslang says that
+// there is one in an HLSL source, but not where. 1 when the text has none, as
+// when an include has it.
+size_t RepeatedIdLine(std::string_view text) {
+  std::set<std::string_view> seen;
+  for (const GivenId& given : GivenIds(text)) {
+    if (!seen.insert(given.id).second) {
+      return LineOf(text, given.offset);
     }
   }
   return 1;
 }
 
+// `message` without what glslang adds to every error of an #include: the name,
+// which ours have.
+std::string_view WithoutHeaderName(std::string_view message) {
+  constexpr std::string_view kAdded = " for header name: ";
+  const size_t at = message.find("'#include' : ") == message.npos
+                        ? message.npos
+                        : message.rfind(kAdded);
+  return message.substr(0, at);
+}
+
+// Control characters that the compiler quotes, as C writes them.
+std::string Visible(std::string_view message) {
+  std::string visible;
+  for (const char c : message) {
+    if (c == '\f' || c == '\v') {
+      visible += c == '\f' ? "\\f" : "\\v";
+    } else if (static_cast<unsigned char>(c) < 0x20 && c != '\t') {
+      visible += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      visible += c;
+    }
+  }
+  return visible;
+}
+
+// A message that begins with a place of its own, of a negative line, as shaderc
+// leaves it: "name:-5: text". Returns: the name; empty: there is none.
+std::string_view NameOfNegativeLine(std::string_view message) {
+  const size_t at = message.find(":-");
+  if (at == message.npos) {
+    return {};
+  }
+  const size_t end = message.find_first_not_of(kDigits, at + 2);
+  return end == message.npos || end == at + 2 || message[end] != ':'
+             ? std::string_view()
+             : message.substr(0, at);
+}
+
 class Tidier {
  public:
-  Tidier(const Program& program, const StageSource& source)
-      : program_(program), path_(source.path) {
+  Tidier(const Program& program, const StageSource& source,
+         const CompilerNames& names)
+      : program_(program),
+        source_(source),
+        names_(names),
+        path_(names.Of(source.path)) {
     const SourceFile* file = program.FindFile(source.path);
     text_ = file == nullptr ? std::string_view() : file->text;
   }
 
   void Add(std::string_view line) {
-    const std::string placed = Place(line);
+    const std::string placed =
+        Visible(names_.WithPath(Place(WithoutHeaderName(line))));
+    if (placed.find(" : missing #endif") != placed.npos) {
+      AddUnended();
+    }
     out_ += placed;
     out_ += '\n';
     // Said after "path:line: error: ".
@@ -70,6 +140,16 @@ class Tidier {
   std::string Take() && { return std::move(out_); }
 
  private:
+  // glslang notices at the end of the stage's file; what is not ended may lie
+  // in a file that it includes.
+  void AddUnended() {
+    for (const SourceFile* file : sources::ReachedBy(program_, source_).files) {
+      for (const uint32_t line : sources::UnendedConditions(file->text)) {
+        out_ += ErrorAt(file->path, line, "this #if is not ended in its file");
+      }
+    }
+  }
+
   std::string Place(std::string_view line) const {
     constexpr std::string_view kInternal = "shaderc: internal error: ";
     if (line.starts_with(kInternal)) {
@@ -77,17 +157,25 @@ class Tidier {
                          line.substr(kInternal.size()));
     }
     for (const std::string_view kind : {": error: ", ": warning: "}) {
-      if (line.starts_with(path_) &&
-          line.substr(path_.size()).starts_with(kind)) {
-        return fmt::format("{}:{}{}", path_, PlaceOf(line),
-                           line.substr(path_.size()));
+      if (!line.starts_with(path_) ||
+          !line.substr(path_.size()).starts_with(kind)) {
+        continue;
       }
+      const std::string_view message = line.substr(path_.size() + kind.size());
+      if (const std::string_view name = NameOfNegativeLine(message);
+          !name.empty()) {
+        const size_t end = message.find(": ", name.size());
+        return fmt::format("{}:1{}{}", name, kind,
+                           message.substr(std::min(end + 2, message.size())));
+      }
+      return fmt::format("{}:{}{}", path_, PlaceOf(line),
+                         line.substr(path_.size()));
     }
     return WithFile(line);
   }
 
-  // `#line 7 2` names a string, not a file, and HLSL's faults of no place are
-  // of "0:0".
+  // `#line MACRO` may name a string, not a file (no file has a number for a
+  // name: compiler_names.h), and HLSL's faults of no place are of "0:0".
   std::string WithFile(std::string_view line) const {
     const size_t colon = line.find_first_not_of(kDigits);
     if (colon == 0 || colon == line.npos || line[colon] != ':') {
@@ -95,8 +183,7 @@ class Tidier {
     }
     const std::string_view rest = line.substr(colon + 1);
     const size_t end = rest.find_first_not_of(kDigits);
-    if (end == 0 || end == rest.npos || rest[end] != ':' ||
-        program_.FindFile(line.substr(0, colon)) != nullptr) {
+    if (end == 0 || end == rest.npos || rest[end] != ':') {
       return std::string(line);
     }
     return rest.substr(0, end) == "0"
@@ -113,7 +200,9 @@ class Tidier {
   }
 
   const Program& program_;
-  const std::string& path_;
+  const StageSource& source_;
+  const CompilerNames& names_;
+  const std::string path_;  // as the compiler knows it
   std::string_view text_;
   std::string out_;
 };
@@ -121,8 +210,8 @@ class Tidier {
 }  // namespace
 
 std::string TidyDiagnostics(const Program& program, const StageSource& source,
-                            std::string_view text) {
-  Tidier tidier(program, source);
+                            const CompilerNames& names, std::string_view text) {
+  Tidier tidier(program, source, names);
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
     tidier.Add(text.substr(0, end));
@@ -132,12 +221,34 @@ std::string TidyDiagnostics(const Program& program, const StageSource& source,
 }
 
 size_t LineOf(std::string_view text, size_t offset) {
-  const std::string_view before = text.substr(0, offset);
-  return 1 + static_cast<size_t>(std::ranges::count(before, '\n'));
+  size_t line = 1;
+  for (size_t i = 0; i < std::min(offset, text.size()); ++i) {
+    const bool ends_alone =
+        text[i] == '\r' && (i + 1 == text.size() || text[i + 1] != '\n');
+    line += text[i] == '\n' || ends_alone ? 1 : 0;
+  }
+  return line;
+}
+
+std::string ErrorAtConstantId(const Program& program, const StageSource& source,
+                              uint32_t id, std::string_view text) {
+  std::string error = ErrorAt(source.path, 1, text);
+  if (source.language == Language::kSpirv) {
+    return error;
+  }
+  size_t places = 0;
+  for (const SourceFile* file : sources::ReachedBy(program, source).files) {
+    for (const GivenId& given : GivenIds(file->text)) {
+      if (given.id == std::to_string(id) && ++places <= 2) {
+        error = ErrorAt(file->path, LineOf(file->text, given.offset), text);
+      }
+    }
+  }
+  return error;
 }
 
 std::string ErrorAt(std::string_view path, size_t line, std::string_view text) {
-  return fmt::format("{}:{}: error: {}\n", ToValidUtf8(path), line, text);
+  return fmt::format("{}:{}: error: {}\n", ShownPath(path), line, text);
 }
 
 }  // namespace kiln::shaders

@@ -12,6 +12,7 @@
 #include <spirv/unified1/spirv.hpp11>
 
 #include "proto/spirv_view.h"
+#include "shaders/sources/compiler_text.h"
 #include "shaders/spirv_op.h"
 
 namespace kiln::shaders {
@@ -236,7 +237,8 @@ std::string DescribeFault(const Program& program,
   uint32_t line = fault.line;
   const SourceFile* file = program.FindFile(fault.file);
   if (file != nullptr && !fault.name.empty()) {
-    line = DeclarationLine(file->text, fault.name, fault.line);
+    line = DeclarationLine(sources::TextForCompiler(file->text), fault.name,
+                           fault.line);
   }
   const std::string_view name =
       fault.name.empty() ? "x" : std::string_view(fault.name);

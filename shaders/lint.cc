@@ -12,8 +12,10 @@
 
 #include "proto/text.h"
 #include "shaders/compiler.h"
+#include "shaders/compiler_names.h"
 #include "shaders/lint/module.h"
 #include "shaders/lint/rules.h"
+#include "shaders/sources/compiler_text.h"
 
 namespace kiln::shaders {
 namespace {
@@ -68,8 +70,9 @@ void NameFromSource(const Program& program, LintFinding& finding) {
   if (file == nullptr || !finding.message.starts_with(lint::kUnnamedTable)) {
     return;
   }
+  const std::string text = sources::TextForCompiler(file->text);
   const std::set<std::string_view> names =
-      IndexedNames(Line(file->text, finding.line));
+      IndexedNames(Line(text, finding.line));
   if (names.size() == 1) {
     finding.symbol = *names.begin();
     finding.message.replace(
@@ -114,7 +117,9 @@ absl::StatusOr<std::vector<LintFinding>> LintProgram(const Program& program) {
     }
     std::ranges::move(LintModule(result.spirv), std::back_inserter(findings));
   }
+  const CompilerNames names(program);
   for (LintFinding& finding : findings) {
+    finding.file = names.PathOf(finding.file);
     NameFromSource(program, finding);
   }
   SortUnique(findings);

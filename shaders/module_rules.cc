@@ -68,34 +68,56 @@ std::string NameOf(const DeclaredConstant& constant) {
              : fmt::format("`{}`", Shorten(constant.name, limits::kNameBytes));
 }
 
-absl::Status TwoOf(uint32_t id, std::string_view what, std::string_view first,
-                   std::string_view second) {
-  return absl::InvalidArgumentError(
-      fmt::format("constant_id {} has two {}: {} and {}; give each constant "
-                  "an id of its own",
-                  id, what, first, second));
+std::string TwoOf(uint32_t id, std::string_view what, std::string_view first,
+                  std::string_view second, std::string_view advice) {
+  return fmt::format("constant_id {} has two {}: {} and {}; {}", id, what,
+                     first, second, advice);
 }
 
-absl::Status CheckSame(uint32_t id, const DeclaredConstant& first,
-                       const DeclaredConstant& second) {
+// The one of no name is what `layout(local_size_x_id = 1)` makes: a uint whose
+// default is the size beside it, or 1.
+std::string AdviceFor(uint32_t id, const DeclaredConstant& first,
+                      const DeclaredConstant& second) {
+  if (first.name.empty() == second.name.empty()) {
+    return "give each constant an id of its own";
+  }
+  const DeclaredConstant& named = first.name.empty() ? second : first;
+  if (named.type != ConstantType::kUint32) {
+    return fmt::format(
+        "the one of no name is a workgroup size (local_size_x_id = {}); "
+        "declare {} as a uint to have both one value",
+        id, NameOf(named));
+  }
+  const std::string value = FormatConstant(named.type, named.default_value);
+  return fmt::format(
+      "the one of no name is a workgroup size; write its default beside it, as "
+      "in layout(local_size_x = {}, local_size_x_id = {})",
+      value, id);
+}
+
+// What makes two constants of one id two; empty: nothing.
+std::string DifferenceOf(uint32_t id, const DeclaredConstant& first,
+                         const DeclaredConstant& second) {
   auto with_name = [](std::string_view text, const DeclaredConstant& constant) {
     return fmt::format("{} {}", text, NameOf(constant));
   };
+  const std::string advice = AdviceFor(id, first, second);
   if (first.type != second.type) {
     return TwoOf(id, "types", with_name(ConstantTypeName(first.type), first),
-                 with_name(ConstantTypeName(second.type), second));
+                 with_name(ConstantTypeName(second.type), second), advice);
   }
   if (first.default_value != second.default_value) {
     return TwoOf(
         id, "defaults",
         with_name(FormatConstant(first.type, first.default_value), first),
-        with_name(FormatConstant(second.type, second.default_value), second));
+        with_name(FormatConstant(second.type, second.default_value), second),
+        advice);
   }
   if (!first.name.empty() && !second.name.empty() &&
       first.name != second.name) {
-    return TwoOf(id, "names", NameOf(first), NameOf(second));
+    return TwoOf(id, "names", NameOf(first), NameOf(second), advice);
   }
-  return absl::OkStatus();
+  return "";
 }
 
 }  // namespace
@@ -174,24 +196,32 @@ absl::Status CheckLocations(std::span<const uint32_t> spirv) {
   return absl::OkStatus();
 }
 
-absl::Status CheckConstantIds(std::span<const uint32_t> spirv) {
-  KILN_ASSIGN_OR_RETURN(const ModuleConstants constants,
-                        ModuleConstants::Parse(spirv));
+std::optional<ConstantIdFault> FindConstantIdFault(
+    std::span<const uint32_t> spirv) {
+  const absl::StatusOr<ModuleConstants> constants =
+      ModuleConstants::Parse(spirv);
+  if (!constants.ok()) {
+    return std::nullopt;  // the validator's business
+  }
   std::map<uint32_t, DeclaredConstant> by_id;
-  for (const DeclaredConstant& constant : constants.declared()) {
+  for (const DeclaredConstant& constant : constants->declared()) {
     if (!constant.constant_id) {
       continue;
     }
     const uint32_t id = *constant.constant_id;
     const auto [first, is_new] = by_id.try_emplace(id, constant);
-    if (!is_new) {
-      KILN_RETURN_IF_ERROR(CheckSame(id, first->second, constant));
-      if (first->second.name.empty()) {
-        first->second.name = constant.name;
-      }
+    if (is_new) {
+      continue;
+    }
+    std::string message = DifferenceOf(id, first->second, constant);
+    if (!message.empty()) {
+      return ConstantIdFault{id, std::move(message)};
+    }
+    if (first->second.name.empty()) {
+      first->second.name = constant.name;
     }
   }
-  return absl::OkStatus();
+  return std::nullopt;
 }
 
 }  // namespace kiln::shaders

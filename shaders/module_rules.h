@@ -7,6 +7,7 @@
 // CompileStage (compiler.h) holds every module to it.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,9 +42,15 @@ absl::Status CheckEntryPoint(std::span<const uint32_t> spirv, Stage stage,
 // Errors: InvalidArgument naming the variable and the limit.
 absl::Status CheckLocations(std::span<const uint32_t> spirv);
 
+struct ConstantIdFault {
+  uint32_t id = 0;
+  std::string message;  // with the id
+};
+
 // Constants may share a constant_id when they are the same one: glslang makes
 // several of one `local_size_x_id`. Requires: a validated module.
-// Errors: InvalidArgument naming an id with two types, defaults or names.
-absl::Status CheckConstantIds(std::span<const uint32_t> spirv);
+// Returns: the first id with two types, defaults or names.
+std::optional<ConstantIdFault> FindConstantIdFault(
+    std::span<const uint32_t> spirv);
 
 }  // namespace kiln::shaders

@@ -22,9 +22,11 @@
 #include "proto/limits.h"
 #include "proto/spirv_view.h"
 #include "proto/text.h"
+#include "shaders/compiler_names.h"
 #include "shaders/diagnostics.h"
 #include "shaders/front_end.h"
 #include "shaders/invalid_module.h"
+#include "shaders/sources/compiler_text.h"
 #include "shaders/sources/includer.h"
 #include "shaders/sources/source_text.h"
 
@@ -40,8 +42,8 @@ struct OpenInclude {
   std::string text;
   shaderc_include_result result{};
 
-  OpenInclude(std::string_view opened_name, std::string_view opened_text)
-      : name(opened_name), text(opened_text) {
+  OpenInclude(std::string opened_name, std::string opened_text)
+      : name(std::move(opened_name)), text(std::move(opened_text)) {
     result = {name.data(), name.size(), text.data(), text.size(), this};
   }
 
@@ -84,8 +86,9 @@ absl::Status CheckText(std::string_view path, std::string_view text) {
 // shaderc's callbacks on top of Includer. An error is a result without a name.
 class ShadercIncluder : public shaderc::CompileOptions::IncluderInterface {
  public:
-  ShadercIncluder(const Program& program, std::string_view root_path)
-      : includer_(program, root_path) {}
+  ShadercIncluder(const Program& program, std::string_view root_path,
+                  const CompilerNames& names)
+      : includer_(program, root_path), names_(names) {}
 
   shaderc_include_result* GetInclude(const char* requested,
                                      shaderc_include_type type,
@@ -101,9 +104,14 @@ class ShadercIncluder : public shaderc::CompileOptions::IncluderInterface {
       status = CheckText(file->path, file->text);
     }
     if (status.ok()) {
-      return Release(std::make_unique<OpenInclude>(file->path, file->text));
+      return Release(std::make_unique<OpenInclude>(
+          names_.Of(file->path), sources::TextForCompiler(file->text)));
     }
-    return Release(std::make_unique<OpenInclude>("", ToView(status.message())));
+    std::string error(ToView(status.message()));
+    if (error.ends_with('\n')) {
+      error.pop_back();  // the compiler goes on in the same line
+    }
+    return Release(std::make_unique<OpenInclude>("", std::move(error)));
   }
 
   void ReleaseInclude(shaderc_include_result* result) override {
@@ -117,6 +125,7 @@ class ShadercIncluder : public shaderc::CompileOptions::IncluderInterface {
   }
 
   sources::Includer includer_;
+  const CompilerNames& names_;
 };
 
 shaderc_shader_kind KindOf(Stage stage) {
@@ -141,12 +150,14 @@ const shaderc::Compiler& ThreadCompiler() {
 
 shaderc::SpvCompilationResult RunCompiler(const Program& program,
                                           const StageSource& source,
+                                          const CompilerNames& names,
                                           const CompileOptions& wanted) {
   shaderc::CompileOptions options;
   options.SetOptimizationLevel(shaderc_optimization_level_zero);
   options.SetTargetEnvironment(shaderc_target_env_vulkan,
                                shaderc_env_version_vulkan_1_3);
-  options.SetIncluder(std::make_unique<ShadercIncluder>(program, source.path));
+  options.SetIncluder(
+      std::make_unique<ShadercIncluder>(program, source.path, names));
   options.SetSourceLanguage(shaderc_source_language_glsl);
   if (source.language == Language::kHlsl) {
     options.SetSourceLanguage(shaderc_source_language_hlsl);
@@ -159,10 +170,11 @@ shaderc::SpvCompilationResult RunCompiler(const Program& program,
   for (const Define& define : program.defines) {
     options.AddMacroDefinition(define.name, define.value);
   }
-  const std::string& text = program.FindFile(source.path)->text;
+  const std::string text =
+      sources::TextForCompiler(program.FindFile(source.path)->text);
   return ThreadCompiler().CompileGlslToSpv(
-      text.data(), text.size(), KindOf(source.stage), source.path.c_str(),
-      source.entry.c_str(), options);
+      text.data(), text.size(), KindOf(source.stage),
+      names.Of(source.path).c_str(), source.entry.c_str(), options);
 }
 
 StageResult Failure(std::string diagnostics) {
@@ -185,10 +197,11 @@ class ShadercFrontEnd final : public FrontEnd {
         !text.ok()) {
       return Failure(std::string(ToView(text.message())));
     }
+    const CompilerNames names(program);
     const shaderc::SpvCompilationResult result =
-        RunCompiler(program, source, options);
+        RunCompiler(program, source, names, options);
     std::string messages =
-        TidyDiagnostics(program, source, result.GetErrorMessage());
+        TidyDiagnostics(program, source, names, result.GetErrorMessage());
     if (messages.find(" stage: Entry point not found") != messages.npos) {
       return Failure(
           ErrorAt(source.path, 1,
@@ -207,11 +220,13 @@ class ShadercFrontEnd final : public FrontEnd {
   // Compiles again, with debug lines.
   std::string ExplainInvalid(const Program& program, const StageSource& source,
                              std::string_view message) const override {
+    const CompilerNames names(program);
     const shaderc::SpvCompilationResult result =
-        RunCompiler(program, source, {.debug_lines = true});
+        RunCompiler(program, source, names, {.debug_lines = true});
     std::string text;
-    for (const LogicalConstantFault& fault :
+    for (LogicalConstantFault& fault :
          FindLogicalConstantFaults({result.begin(), result.end()})) {
+      fault.file = names.PathOf(fault.file);
       text += DescribeFault(program, fault) + "\n";
     }
     text +=

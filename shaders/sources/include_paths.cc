@@ -171,7 +171,12 @@ absl::StatusOr<std::vector<std::string>> ProgramCandidates(
     std::string_view from, std::string_view name, IncludeForm form) {
   const std::string quoted =
       fmt::format("'{}'", Shorten(name, limits::kNameBytes));
-  if (name.empty() || name.front() == '/') {
+  if (name.empty()) {
+    return absl::InvalidArgumentError(
+        fmt::format("the name is empty (included from '{}')",
+                    Shorten(from, limits::kNameBytes)));
+  }
+  if (name.front() == '/') {
     return absl::InvalidArgumentError(
         fmt::format("{} included from '{}' is an absolute path; only files of "
                     "the program exist",

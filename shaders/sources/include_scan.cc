@@ -84,6 +84,20 @@ std::optional<TextSpan> FindPragmaOnce(std::string_view text) {
   return std::nullopt;
 }
 
+std::vector<uint32_t> UnendedConditions(std::string_view text) {
+  std::vector<uint32_t> open;
+  DirectiveReader reader(text);
+  while (const std::optional<Directive> directive = reader.Next()) {
+    const size_t depth = DepthAfter(open.size(), *directive);
+    if (depth > open.size()) {
+      open.push_back(directive->line);
+    } else {
+      open.resize(depth);
+    }
+  }
+  return open;
+}
+
 bool HasPragmaOnce(std::string_view text) {
   return FindPragmaOnce(text).has_value();
 }

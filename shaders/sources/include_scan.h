@@ -43,6 +43,10 @@ std::optional<TextSpan> FindPragmaOnce(std::string_view text);
 
 bool HasPragmaOnce(std::string_view text);
 
+// The lines of every #if, #ifdef and #ifndef that is not ended in `text`
+// itself. Compilers take one that the including file ends.
+std::vector<uint32_t> UnendedConditions(std::string_view text);
+
 // True when the first two directives are `#ifndef X` (or `#if !defined(X)`) and
 // `#define X`: then a second inclusion is empty, and a circle of such files
 // ends by itself.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -38,7 +39,7 @@ Includer::Includer(const Program& program, std::string_view root_path)
   if (const SourceFile* root = program.FindFile(root_path);
       root != nullptr && HasPragmaOnce(root->text)) {
     once_paths_.insert(root->path);
-    once_texts_.insert(root->text);
+    once_files_[root->text].push_back(root);
   }
 }
 
@@ -60,10 +61,9 @@ absl::StatusOr<Includer::File> Includer::Open(std::string_view name,
 absl::StatusOr<Includer::File> Includer::OpenNow(std::string_view name,
                                                  IncludeForm form,
                                                  size_t depth) {
-  KILN_ASSIGN_OR_RETURN(const SourceFile* file, Resolve(name, form));
-  if (once_paths_.contains(file->path) ||
-      (FactsOf(*file).pragma_once.has_value() &&
-       once_texts_.contains(file->text))) {
+  KILN_ASSIGN_OR_RETURN(const SourceFile* file,
+                        Resolve(open_.back(), name, form));
+  if (once_paths_.contains(file->path) || WasOnce(*file)) {
     once_paths_.insert(file->path);
     open_.push_back(file->path);
     return File{file->path, {}};
@@ -89,9 +89,56 @@ absl::StatusOr<Includer::File> Includer::OpenNow(std::string_view name,
   return TextOf(*file);
 }
 
-absl::StatusOr<const SourceFile*> Includer::Resolve(std::string_view name,
+// True when a file of another path that is this one has been read.
+bool Includer::WasOnce(const SourceFile& file) {
+  const auto found = once_files_.find(file.text);
+  return found != once_files_.end() && FactsOf(file).pragma_once.has_value() &&
+         std::ranges::any_of(found->second, [&](const SourceFile* other) {
+           return IsSame(*other, file);
+         });
+}
+
+// True for the same text in which the same includes open the same, and so on.
+// Where only one of the two opens, as beside a symbolic link, nothing tells
+// them apart.
+bool Includer::IsSame(const SourceFile& a, const SourceFile& b) {
+  using Pair = std::pair<const SourceFile*, const SourceFile*>;
+  std::set<Pair> seen;
+  std::vector<Pair> pending = {{&a, &b}};
+  while (!pending.empty()) {
+    const auto [one, other] = pending.back();
+    pending.pop_back();
+    if (one == other || !seen.emplace(one, other).second) {
+      continue;
+    }
+    if (one->text != other->text) {
+      return false;
+    }
+    for (const IncludeDirective& include : IncludesOf(*one)) {
+      const IncludeForm form =
+          include.angled ? IncludeForm::kAngled : IncludeForm::kQuoted;
+      const auto of_one = Resolve(one->path, include.name, form);
+      const auto of_other = Resolve(other->path, include.name, form);
+      if (!include.computed && of_one.ok() && of_other.ok()) {
+        pending.emplace_back(*of_one, *of_other);
+      }
+    }
+  }
+  return true;
+}
+
+const std::vector<IncludeDirective>& Includer::IncludesOf(
+    const SourceFile& file) {
+  auto& includes = FactsOf(file).includes;
+  if (!includes.has_value()) {
+    includes = ScanIncludes(file.text);
+  }
+  return *includes;
+}
+
+absl::StatusOr<const SourceFile*> Includer::Resolve(std::string_view from,
+                                                    std::string_view name,
                                                     IncludeForm form) const {
-  const std::string_view from = open_.back();
   if (!program_.includes.empty()) {
     const IncludeEdge* edge = FindEdge(program_.includes, from, name, form);
     const SourceFile* file =
@@ -150,7 +197,7 @@ Includer::File Includer::TextOf(const SourceFile& file) {
     return {file.path, file.text};
   }
   once_paths_.insert(file.path);
-  once_texts_.insert(file.text);
+  once_files_[file.text].push_back(&file);
   // Blanked, for glslang does not know the pragma, and not removed: line
   // numbers stay.
   facts.without_pragma = file.text;

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "shaders/surface/builtins.h"
+
 namespace kiln::surface {
 namespace {
 
@@ -157,12 +159,16 @@ MacroFacts DirectFacts(const MacroDefinition& macro, const MacroTable& known) {
     }
     facts.splits |= word == "{" || word == "}" || IsInterfaceQualifier(word) ||
                     (depth == 0 && (word == "," || word == ";" || word == "="));
-    if (facts.refused.empty() &&
-        (IsRefusedWord(word) || word == "#")) {  // "##" makes words
-      facts.refused = fmt::format("'{}'", word);
-    }
     const bool is_called =
         i + 1 < macro.words.size() && macro.words[i + 1] == "(";
+    const bool reaches_out =
+        !EffectOfWord(word).empty() ||
+        (is_called && (!EffectOfCall(word, Language::kGlsl).empty() ||
+                       word.starts_with("Interlocked")));
+    if (facts.refused.empty() && (IsRefusedWord(word) || reaches_out ||
+                                  word == "#")) {  // "##" makes words
+      facts.refused = fmt::format("'{}'", word);
+    }
     facts.is_opaque |= IsOpaqueType(word) && !is_called;
     if (const auto other = known.find(word); other != known.end()) {
       facts.splits |= other->second.splits;

@@ -232,6 +232,39 @@ std::string MapDiagnostics(std::string_view compiler_output,
   return mapped;
 }
 
+std::string MapDiagnosticsFor(std::string_view compiler_output,
+                              const SurfaceSet& set, const Program& applied,
+                              uint32_t index) {
+  std::set<std::string> of_others;
+  for (const auto& [other, surface] : set.surfaces()) {
+    if (other != index) {
+      of_others.merge(BroughtBy(applied, SurfacePath(other, surface.name)));
+    }
+  }
+  if (const Surface* const own = set.Find(index)) {
+    for (const std::string& file :
+         BroughtBy(applied, SurfacePath(index, own->name))) {
+      of_others.erase(file);
+    }
+  }
+  const Mapper mapper(set, applied);
+  std::string kept;
+  ForEachLine(compiler_output, [&](std::string_view line) {
+    Place place;
+    const std::optional<Target> target = mapper.Find(line, place);
+    const bool is_others =
+        target ? target->index != index
+               : std::ranges::any_of(of_others, [&](const std::string& file) {
+                   return PlaceIn(line, file).has_value();
+                 });
+    if (!is_others) {
+      kept += mapper.Map(line);
+      kept += '\n';
+    }
+  });
+  return kept;
+}
+
 bool ConcernsSurface(std::string_view compiler_output, const SurfaceSet& set,
                      const Program& applied, uint32_t index) {
   const Surface* const surface = set.Find(index);

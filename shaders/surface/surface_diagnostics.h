@@ -27,6 +27,12 @@ namespace kiln::surface {
 std::string MapDiagnostics(std::string_view compiler_output,
                            const SurfaceSet& set, const Program& applied);
 
+// The same for the author of the surface `index`: without what is about other
+// authors' surfaces, and about files that only those include.
+std::string MapDiagnosticsFor(std::string_view compiler_output,
+                              const SurfaceSet& set, const Program& applied,
+                              uint32_t index);
+
 // True when any line of `compiler_output` is about the surface `index`, or
 // about a file that it includes and the program without surfaces does not.
 bool ConcernsSurface(std::string_view compiler_output, const SurfaceSet& set,

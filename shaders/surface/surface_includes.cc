@@ -48,6 +48,18 @@ std::vector<std::string> IncludedBy(const Program& program,
   return paths;
 }
 
+// Checks what the files `own`, those of surfaces, can include.
+absl::Status CheckFilesOf(const Program& applied, std::set<std::string> own,
+                          const SurfaceContext& context) {
+  for (const std::string& path : ReachableFiles(applied, own)) {
+    const SourceFile* const file = applied.FindFile(path);
+    if (file != nullptr && !own.contains(path)) {
+      KILN_RETURN_IF_ERROR(CheckIncluded(file->text, path, context));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::set<std::string> ReachableFiles(const Program& applied,
@@ -74,14 +86,26 @@ absl::Status CheckIncludes(const Program& applied, const SurfaceSet& set,
     return absl::NotFoundError(fmt::format("no surface shader {}", index));
   }
   const SurfaceContext context = ContextOf(applied);
-  const std::string own_path = SurfacePath(index, surface->name);
-  for (const std::string& path : ReachableFiles(applied, {own_path})) {
-    const SourceFile* const file = applied.FindFile(path);
-    if (file != nullptr && path != own_path) {
-      KILN_RETURN_IF_ERROR(CheckIncluded(file->text, path, context));
-    }
-  }
+  KILN_RETURN_IF_ERROR(
+      CheckFilesOf(applied, {SurfacePath(index, surface->name)}, context));
   return CheckSurface(applied.surface, surface->text, surface->name, context);
+}
+
+absl::Status CheckAllIncludes(const Program& applied, const SurfaceSet& set) {
+  if (set.empty()) {
+    return absl::OkStatus();
+  }
+  const SurfaceContext context = ContextOf(applied);
+  std::set<std::string> own;
+  for (const auto& [index, surface] : set.surfaces()) {
+    own.insert(SurfacePath(index, surface.name));
+  }
+  KILN_RETURN_IF_ERROR(CheckFilesOf(applied, std::move(own), context));
+  for (const auto& [index, surface] : set.surfaces()) {
+    KILN_RETURN_IF_ERROR(
+        CheckSurface(applied.surface, surface.text, surface.name, context));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace kiln::surface

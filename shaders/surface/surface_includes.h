@@ -28,4 +28,8 @@ std::set<std::string> ReachableFiles(const Program& applied,
 absl::Status CheckIncludes(const Program& applied, const SurfaceSet& set,
                            uint32_t index);
 
+// The same for every surface of the set: whoever puts surfaces that passed once
+// into a program whose files have changed since asks again.
+absl::Status CheckAllIncludes(const Program& applied, const SurfaceSet& set);
+
 }  // namespace kiln::surface

@@ -12,8 +12,8 @@
 #include "proto/limits.h"
 #include "proto/status_macros.h"
 #include "proto/text.h"
+#include "shaders/surface/builtins.h"
 #include "shaders/surface/outline.h"
-#include "shaders/surface/surface_parameters.h"
 #include "shaders/surface/tokens.h"
 
 namespace kiln::surface {
@@ -69,7 +69,10 @@ class Checker {
     }
     CheckExposedMacros();
     CheckMembers();
-    if (slot != nullptr && !fault_) {
+    CheckCalls();
+    if (slot == nullptr) {
+      CheckHiding();
+    } else if (!fault_) {
       CheckFunction(*slot);
     }
     CheckDeclarations(slot != nullptr);
@@ -192,6 +195,9 @@ class Checker {
       } else if (IsRefusedWord(token.text)) {
         Fail(token.line,
              fmt::format("{} is not allowed in a surface", Quoted(token.text)));
+      } else if (const std::string_view why = EffectOfWord(token.text);
+                 !why.empty()) {
+        FailForEffect(token, why);
       } else if (!facts_.contains(token.text)) {
         const MacroFacts* const facts = Facts(token.text);
         if (facts != nullptr && !facts->refused.empty()) {
@@ -200,6 +206,42 @@ class Checker {
                            "allowed in a surface",
                            Quoted(token.text), facts->refused));
         }
+      }
+    }
+  }
+
+  void FailForEffect(const Token& word, std::string_view why) {
+    Fail(word.line, fmt::format("{} is not allowed in a surface: {}",
+                                Quoted(word.text), why));
+  }
+
+  // Calls of the language's functions: what the text declares is its own.
+  void CheckCalls() {
+    for (size_t i = 0; i + 1 < text_.tokens.size(); ++i) {
+      const Token& word = text_.tokens[i];
+      if (word.IsWord() && text_.tokens[i + 1].Is('(') &&
+          !declared_.contains(word.text) && !IsMacroAt(i)) {
+        if (const std::string_view why =
+                EffectOfCall(word.text, context_.language);
+            !why.empty()) {
+          FailForEffect(word, why);
+        }
+      }
+    }
+  }
+
+  // In a surface a name is its own; in a file that it includes it is
+  // everyone's.
+  void CheckHiding() {
+    for (const Declaration& declaration : outline_.declarations) {
+      if (context_.language == Language::kGlsl &&
+          (declaration.kind == DeclarationKind::kFunction ||
+           declaration.kind == DeclarationKind::kPrototype) &&
+          IsGlslFunction(declaration.name)) {
+        Fail(declaration.line,
+             fmt::format("{} is a function of GLSL, which this would hide from "
+                         "the shader; give it another name",
+                         Quoted(declaration.name)));
       }
     }
   }
@@ -297,8 +339,10 @@ class Checker {
       }
       if (found != nullptr && !AreExclusive(*found, declaration)) {
         Fail(declaration.line,
-             fmt::format("{} is defined twice, first in line {}",
-                         Quoted(slot.function), found->line));
+             fmt::format("{} is defined in line {} already; a surface has one "
+                         "function of that name, with ({})",
+                         Quoted(slot.function), found->line,
+                         Shorten(slot.parameters, kShownWordBytes)));
       }
       found = &declaration;
     }
@@ -334,32 +378,6 @@ absl::Status Check(const SurfaceSlot* slot, std::string_view text,
 
 }  // namespace
 
-SurfaceContext ContextOf(const Program& program) {
-  SurfaceContext context;
-  std::set<std::string_view> modules;
-  for (const StageSource& stage : program.stages) {
-    if (stage.language == Language::kSpirv) {
-      modules.insert(stage.path);
-    } else {
-      context.language = stage.language;
-    }
-  }
-  // Defines reach the compiler as lines of this form.
-  std::string defines;
-  for (const Define& define : program.defines) {
-    defines += fmt::format("#define {} {}\n", define.name, define.value);
-  }
-  std::vector<MacroDefinition> macros = ReadMacros(Tokenize(defines));
-  for (const SourceFile& file : program.files) {
-    if (!modules.contains(file.path)) {
-      std::ranges::move(ReadMacros(Tokenize(file.text)),
-                        std::back_inserter(macros));
-    }
-  }
-  context.macros = FactsOf(macros, {});
-  return context;
-}
-
 absl::Status CheckSurface(const SurfaceSlot& slot, std::string_view text,
                           std::string_view name,
                           const SurfaceContext& context) {
@@ -369,45 +387,6 @@ absl::Status CheckSurface(const SurfaceSlot& slot, std::string_view text,
 absl::Status CheckIncluded(std::string_view text, std::string_view path,
                            const SurfaceContext& context) {
   return Check(nullptr, text, path, context);
-}
-
-absl::Status CheckSlot(const SurfaceSlot& slot) {
-  if (!IsIdentifier(slot.function) || IsRefusedWord(slot.function) ||
-      slot.function.starts_with("gl_") ||
-      slot.function.size() > limits::kNameBytes) {
-    return absl::InvalidArgumentError(fmt::format(
-        "surface.function: {} cannot name a function", Quoted(slot.function)));
-  }
-  return ParameterNames(slot.parameters).status();
-}
-
-absl::Status CheckSurfaceName(std::string_view name) {
-  const bool has_control = std::ranges::any_of(
-      name, [](char c) { return static_cast<unsigned char>(c) < 0x20; });
-  if (name.empty() || name.size() > limits::kNameBytes || has_control ||
-      !IsValidUtf8(name)) {
-    return absl::InvalidArgumentError(fmt::format(
-        "surface name '{}': needs 1 to {} bytes of UTF-8 on one line",
-        Shorten(name, kShownWordBytes), limits::kNameBytes));
-  }
-  return absl::OkStatus();
-}
-
-std::vector<SurfaceInclude> IncludesOf(std::string_view text) {
-  std::vector<SurfaceInclude> includes;
-  const TokenizedText tokens = Tokenize(text);
-  for (const Directive& directive : tokens.directives) {
-    if (directive.kind != DirectiveKind::kInclude ||
-        directive.first >= directive.last) {
-      continue;
-    }
-    const std::string_view header = tokens.tokens[directive.first].text;
-    if (header.size() > 2) {
-      includes.push_back({header.substr(1, header.size() - 2), header[0] == '<',
-                          directive.line});
-    }
-  }
-  return includes;
 }
 
 }  // namespace kiln::surface

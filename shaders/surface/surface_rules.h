@@ -4,7 +4,7 @@
 // What the text of a surface shader may say (SPEC section 5). A surface is code
 // of someone whom nobody trusts, in a shader that everybody draws with: it may
 // compute, and may not make resources, interfaces, entry points, extensions or
-// pragmas, nor anything that the code around it would notice.
+// pragmas, nor anything that the code around it would notice (builtins.h).
 //
 // The text is judged as it is written, by its tokens; comments and strings say
 // nothing. Words that make such things are refused wherever they stand, in the

@@ -95,6 +95,62 @@ TEST_F(LiveProgramsTest, SurfacesThatWereReadBeforeAnotherChangeAreNotSet) {
   EXPECT_EQ(*programs_->Surfaces(id), one);
 }
 
+// A header that a surface includes was checked when the surface came in, and
+// then only the surface's text was; what a save puts into it has the same
+// rules.
+TEST_F(LiveProgramsTest, SaveBringsNothingInThatNoSurfaceMayHave) {
+  recipe_.surface = {"surfaces.glsl", "surface", "inout vec4 c"};
+  source_.Save("small.frag", std::string(testing::kSmallFragment) +
+                                 "#include \"surfaces.glsl\"\n");
+  source_.Save("helper.glsl", "// nothing yet\nfloat one() { return 1.0; }\n");
+  const Digest id = Register(recipe_);
+  surface::SurfaceSet set;
+  const Digest empty = set.Hash();
+  ASSERT_OK(set.Add("rust",
+                    "#include <helper.glsl>\n"
+                    "void surface(inout vec4 c) { c.r = one(); }\n"));
+  ASSERT_OK(programs_->SetSurfaces(id, empty, set));
+  ASSERT_OK_AND_ASSIGN(const ProgramState before, programs_->Current(id));
+  ASSERT_OK(before.status);
+  for (const std::string bad :
+       {"layout(binding = 9) uniform sampler2D t;",
+        "#extension GL_EXT_ray_query : enable", "#pragma optimize(off)",
+        "void main() {}", "buffer B { float b; };"}) {
+    source_.Save("helper.glsl",
+                 "// " + bad + "\n" + bad + "\nfloat one() { return 1.0; }\n");
+    ASSERT_OK_AND_ASSIGN(const ProgramState now, programs_->Current(id));
+    EXPECT_THAT(now.status, StatusIs(absl::StatusCode::kInvalidArgument,
+                                     HasSubstr("project/helper.glsl:2: ")))
+        << bad;
+    source_.Save("helper.glsl",
+                 "// nothing yet\nfloat one() { return 1.0; }\n");
+    ASSERT_OK_AND_ASSIGN(const ProgramState mended, programs_->Current(id));
+    ASSERT_OK(mended.status);
+    EXPECT_EQ(mended.program->id(), before.program->id());
+  }
+}
+
+// So has what the shader itself brings: its macros.
+TEST_F(LiveProgramsTest, SaveGivesNoSurfaceAMacroItMayNotUse) {
+  recipe_.surface = {"surfaces.glsl", "surface", "inout vec4 c"};
+  const std::string text =
+      std::string(testing::kSmallFragment) + "#include \"surfaces.glsl\"\n";
+  source_.Save("small.frag", "#define TINT vec4(1.0)\n" + text);
+  const Digest id = Register(recipe_);
+  surface::SurfaceSet set;
+  const Digest empty = set.Hash();
+  ASSERT_OK(set.Add("rust", "void surface(inout vec4 c) { c = TINT; }\n"));
+  ASSERT_OK(programs_->SetSurfaces(id, empty, set));
+  ASSERT_OK_AND_ASSIGN(const ProgramState before, programs_->Current(id));
+  ASSERT_OK(before.status);
+  source_.Save(
+      "small.frag",
+      "#define TINT c; } layout(binding = 1) uniform U {vec4 u;\n" + text);
+  ASSERT_OK_AND_ASSIGN(const ProgramState now, programs_->Current(id));
+  EXPECT_THAT(now.status, StatusIs(absl::StatusCode::kInvalidArgument,
+                                   HasSubstr("rust:1: 'TINT'")));
+}
+
 // Every look, from any thread, is at what was saved before it, and a later
 // generation is never of an older text.
 TEST_F(LiveProgramsTest, LooksOfManyThreadsAreNeverAtAnOlderSave) {

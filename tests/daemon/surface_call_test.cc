@@ -145,6 +145,38 @@ TEST_F(SurfaceCallTest, IncludesOfASurfaceComeFromTheRoots) {
                  "none.glsl");
 }
 
+// What a header may not bring in when a surface comes, it may not later either.
+TEST_F(SurfaceCallTest, EditOfAnIncludedHeaderIsHeldToTheRules) {
+  const std::string good = "// tint\nfloat one() { return 1.0; }\n";
+  root_.Write("lib/helper.glsl", good);
+  ASSERT_TRUE(Add("rust",
+                  "#include <lib/helper.glsl>\n"
+                  "void surface(inout Material m) { m.albedo.r = one(); }\n")
+                  .accepted());
+  StreamClient client(daemon_.socket());
+  ASSERT_OK(client.Attach(kLiveTarget));
+  ASSERT_TRUE(client.Ask({MakeRequest(program_, "opaque", 1)}));
+  const v1::Completion before = Next(client);
+  ASSERT_EQ(before.state(), v1::STATE_READY) << TextOf(before);
+  root_.Save("lib/helper.glsl",
+             "// tint\nlayout(binding = 5) uniform sampler2D stolen;\n"
+             "float one() { return texture(stolen, vec2(0.5)).r; }\n");
+  const v1::Completion refused = Next(client);
+  EXPECT_EQ(refused.state(), v1::STATE_FAILED);
+  EXPECT_THAT(TextOf(refused),
+              HasSubstr("project/lib/helper.glsl:2: 'layout' is not allowed"));
+  root_.Save("lib/helper.glsl", good);
+  const v1::Completion after = Next(client);
+  EXPECT_EQ(after.state(), v1::STATE_READY) << TextOf(after);
+  EXPECT_EQ(after.variant().key_id(), before.variant().key_id());
+}
+
+TEST_F(SurfaceCallTest, SurfaceWritesNoOutputButItsParameter) {
+  ExpectRejected(
+      Add("rust", "void surface(inout Material m) { gl_FragDepth = 0.1; }\n"),
+      "rust:1: 'gl_FragDepth' is not allowed in a surface: it is an output");
+}
+
 TEST_F(SurfaceCallTest, HeaderThatTheShaderNamesInVainBringsNoBinding) {
   root_.Write("lib/unused.glsl", "layout(binding = 7) uniform sampler2D t;\n");
   root_.Write("surface.frag",
@@ -202,6 +234,25 @@ TEST_F(SurfaceCallTest, SurvivesARestartWithItsIndex) {
   EXPECT_EQ(list.surfaces(0).index(), 2u);
   EXPECT_EQ(list.surfaces(0).name(), "moss");
   EXPECT_EQ(Add("rust", kRust).index(), 1u);
+}
+
+// The driver crashed over it: "compiler crashed (signal 11)".
+TEST_F(SurfaceCallTest, BindingThatTheProgramFileLacksIsAMessageNotACrash) {
+  root_.Write("small.frag",
+              "#version 460\n"
+              "layout(set = 1, binding = 4) uniform sampler2D albedo;\n"
+              "layout(constant_id = 2) const uint Features = 0x3u;\n"
+              "layout(location = 0) out vec4 color;\n"
+              "void main() { color = texture(albedo, vec2(0.5)); }\n");
+  StreamClient client(daemon_.socket());
+  ASSERT_OK(client.Attach(kLiveTarget));
+  ASSERT_TRUE(client.Ask({MakeRequest(Register(Recipe()), "opaque", 1)}));
+  const v1::Completion answer = Next(client);
+  EXPECT_EQ(answer.state(), v1::STATE_FAILED);
+  EXPECT_THAT(TextOf(answer),
+              AllOf(HasSubstr("does not fit the program's pipeline"),
+                    HasSubstr("project/small.frag:2: error: 'albedo' uses set "
+                              "1, binding 4")));
 }
 
 TEST_F(SurfaceCallTest, ProgramsWithoutASlotTakeNone) {

@@ -339,8 +339,10 @@ TEST(FrontEndTest, WorkgroupSizeAndConstantWithTwoDefaultsAreRefused) {
             size)),
         Stage::kCompute);
   };
-  EXPECT_THAT(compile("local_size_x_id = 5").diagnostics,
-              HasSubstr("constant_id 5 has two defaults: "));
+  EXPECT_THAT(
+      compile("local_size_x_id = 5").diagnostics,
+      AllOf(StartsWith("main.comp:3: error: constant_id 5 has two defaults: "),
+            HasSubstr("layout(local_size_x = 64, local_size_x_id = 5)")));
   EXPECT_TRUE(compile("local_size_x = 64, local_size_x_id = 5").ok());
 }
 

@@ -15,7 +15,7 @@ layout(push_constant) uniform Draw {
 } draw;
 
 // What user code may use has to be declared before it is included. A surface may read all of it, and
-// whatever GLSL offers; it may write to its parameter.
+// whatever GLSL computes; it may write to its parameter, end no pixel, and write no output.
 struct Surface {
   vec3 position;   // on the unit ball, in
   vec3 normal;     // in and out

@@ -113,6 +113,66 @@ TEST(IncluderEdgesTest, PragmaOnceCountsTheTextNotTheName) {
       << "another text is another file";
 }
 
+// Two libraries that begin alike and bring neighbours of their own.
+TEST(IncluderEdgesTest, EqualTextsThatIncludeDifferentFilesAreTwoFiles) {
+  const std::string all = "#pragma once\n#include \"part.glsl\"\n";
+  const std::string lines = "#include \"a/all.glsl\"\n#include \"b/all.glsl\"";
+  const shaders::StageResult result =
+      Compile(lines, "fa() + fb()",
+              {{"a/all.glsl", all},
+               {"a/part.glsl", "float fa() { return 1.0; }\n"},
+               {"b/all.glsl", all},
+               {"b/part.glsl", "float fb() { return 2.0; }\n"}});
+  EXPECT_TRUE(result.ok()) << result.diagnostics;
+  // Deeper down, too.
+  const std::string deep = "#pragma once\n#include \"all.glsl\"\n";
+  const shaders::StageResult below =
+      Compile("#include \"a/top.glsl\"\n#include \"b/top.glsl\"", "fa() + fb()",
+              {{"a/all.glsl", all},
+               {"a/part.glsl", "float fa() { return 1.0; }\n"},
+               {"a/top.glsl", deep},
+               {"b/all.glsl", all},
+               {"b/part.glsl", "float fb() { return 2.0; }\n"},
+               {"b/top.glsl", deep}});
+  EXPECT_TRUE(below.ok()) << below.diagnostics;
+}
+
+TEST(IncluderEdgesTest, CopiesThatIncludeCopiesAreOneFile) {
+  const std::string all = "#pragma once\n#include \"part.glsl\"\n";
+  const std::string part = "#pragma once\nfloat f() { return 1.0; }\n";
+  const shaders::StageResult result =
+      Compile("#include \"a/all.glsl\"\n#include \"b/all.glsl\"", "f()",
+              {{"a/all.glsl", all},
+               {"a/part.glsl", part},
+               {"b/all.glsl", all},
+               {"b/part.glsl", part}});
+  EXPECT_TRUE(result.ok()) << result.diagnostics;
+}
+
+// A link to a file beside which there is nothing of what the file includes.
+TEST(IncluderEdgesTest, LinkedFileIsReadOnceThoughItsIncludesDoNotOpenThere) {
+  const std::string all = "#pragma once\n#include \"part.glsl\"\n";
+  const shaders::StageResult result =
+      Compile("#include \"a/all.glsl\"\n#include \"link/all.glsl\"", "f()",
+              {{"a/all.glsl", all},
+               {"a/part.glsl", "float f() { return 1.0; }\n"},
+               {"link/all.glsl", all}});
+  EXPECT_TRUE(result.ok()) << result.diagnostics;
+}
+
+TEST(IncluderEdgesTest, CopiesThatIncludeEachOtherInACircleAreCompared) {
+  const std::string one = "#pragma once\n#include \"two.glsl\"\n";
+  const std::string two =
+      "#pragma once\n#include \"one.glsl\"\nfloat f() { return 1.0; }\n";
+  const shaders::StageResult result =
+      Compile("#include \"a/one.glsl\"\n#include \"b/one.glsl\"", "f()",
+              {{"a/one.glsl", one},
+               {"a/two.glsl", two},
+               {"b/one.glsl", one},
+               {"b/two.glsl", two}});
+  EXPECT_TRUE(result.ok()) << result.diagnostics;
+}
+
 TEST(IncluderEdgesTest, PragmaOnceInACommentIsNone) {
   EXPECT_THAT(Compile("#include \"a.glsl\"\n#include \"a.glsl\"", "f()",
                       {{"a.glsl",

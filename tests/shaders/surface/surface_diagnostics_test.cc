@@ -228,6 +228,31 @@ TEST(SurfaceDiagnosticsTest, WarningsAreMappedToo) {
               StartsWith("rust:2: warning: 'a__b'"));
 }
 
+// A rejection is the business of its author only.
+TEST(SurfaceDiagnosticsTest, AuthorIsToldNothingOfOtherSurfaces) {
+  const SurfaceSet set = SetOf(
+      {{"rust", "#include \"rusty.glsl\"\nvoid surface(inout Surface s) {}\n"},
+       {"moss",
+        "#include \"mossy.glsl\"\n#include \"both.glsl\"\n"
+        "void surface(inout Surface s) {}\n"}});
+  const Program applied = Applied(
+      set, WholeProgram(
+               {{"both.glsl", ""}, {"mossy.glsl", ""}, {"rusty.glsl", ""}}));
+  const std::string output =
+      "kiln_surfaces/1/rust:1: warning: a\n"
+      "kiln_surfaces/2/moss:2: warning: b\n"
+      "rusty.glsl:1: warning: c\n"
+      "mossy.glsl:1: warning: d\n"
+      "both.glsl:1: warning: e\n"
+      "main.frag:3: warning: f\n";
+  EXPECT_EQ(MapDiagnosticsFor(output, set, applied, 2),
+            "moss:2: warning: b\nmossy.glsl:1: warning: d\n"
+            "both.glsl:1: warning: e\nmain.frag:3: warning: f\n");
+  EXPECT_EQ(MapDiagnosticsFor(output, set, applied, 1),
+            "rust:1: warning: a\nrusty.glsl:1: warning: c\n"
+            "main.frag:3: warning: f\n");
+}
+
 TEST(SurfaceDiagnosticsTest, OutputOfAnyFormIsPassedOn) {
   const SurfaceSet set = SetOf({{"a:b", kGood}});
   const Program applied = Applied(set);

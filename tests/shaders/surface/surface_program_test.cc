@@ -244,9 +244,9 @@ TEST(SurfaceProgramTest, HlslProgramTakesSurfacesToo) {
   EXPECT_OK(CheckSurface(program.surface, text, "a", context));
   const shaders::StageResult result = CompileWith(set, program);
   ASSERT_TRUE(result.ok()) << result.diagnostics;
-  EXPECT_THAT(
-      DeclaredBy(result.spirv),
-      ElementsAre("decoration 30 0", "decoration 30 0", "entry point main"));
+  EXPECT_THAT(DeclaredBy(result.spirv),
+              ElementsAre("decoration 30 0", "decoration 30 0",
+                          "entry point main", "mode 7"));
 }
 
 std::string TextOf(const std::filesystem::path& path) {

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -115,6 +117,82 @@ TEST(SurfaceRulesTest, InputsOutputsAndInterfaceQualifiersAreRefused) {
     EXPECT_THAT(CheckBefore(text), StatusIs(kInvalid, StartsWith("rust:1: ")))
         << text;
   }
+}
+
+// One surface that writes depth made a module that writes it for all.
+TEST(SurfaceRulesTest, WhatReachesBeyondTheParametersIsRefusedWithTheReason) {
+  for (const auto& [text, why] :
+       std::vector<std::pair<std::string, std::string>>{
+           {"gl_FragDepth = 0.5;", "output"},
+           {"gl_SampleMask[0] = 1;", "output"},
+           {"float d = gl_FragDepth;", "output"},
+           {"gl_Position.x = 1.0;", "output"},
+           {"gl_PointSize = 2.0;", "output"},
+           {"int i = gl_SampleID;", "once per sample"},
+           {"vec2 p = gl_SamplePosition;", "once per sample"},
+           {"int i = gl_Layer;", "device"},
+           {"float d = gl_ClipDistance[0];", "device"},
+           {"discard;", "pixel"},
+           {"if (true) discard;", "pixel"},
+           {"demote;", "pixel"},
+           {"terminateInvocation;", "pixel"},
+           {"imageStore(target, ivec2(0), vec4(0.0));", "memory"},
+           {"imageAtomicAdd(target, ivec2(0), 1);", "memory"},
+           {"atomicAdd(count, 1u);", "memory"},
+           {"barrier();", "memory"},
+           {"memoryBarrier ();", "memory"},
+           {"interpolateAtSample(uv, 0);", "device"}}) {
+    const std::string function = "float f() { " + text + " return 1.0; }";
+    EXPECT_THAT(CheckBefore(function),
+                StatusIs(kInvalid, AllOf(StartsWith("rust:1: '"),
+                                         HasSubstr("not allowed in a surface"),
+                                         HasSubstr(why))))
+        << text;
+    EXPECT_THAT(CheckIncluded("\n" + function + "\n", "lib/a.glsl"),
+                StatusIs(kInvalid, StartsWith("lib/a.glsl:2: '")))
+        << text;
+    EXPECT_THAT(CheckBefore("#define ONE " + text),
+                StatusIs(kInvalid, StartsWith("rust:1: '")))
+        << text;
+  }
+  for (const std::string text :
+       {"clip(-1);", "InterlockedAdd(a, 1);", "discard;",
+        "GroupMemoryBarrierWithGroupSync();"}) {
+    EXPECT_THAT(CheckHlsl("static float f() { " + text + " return 1; }"),
+                StatusIs(kInvalid, HasSubstr("not allowed in a surface")))
+        << text;
+  }
+}
+
+TEST(SurfaceRulesTest, HelpersAndWordsThatOnlySoundLikeItAreAllowed) {
+  EXPECT_OK(CheckBefore(
+      "float barrier(float x) { return x; }\n"
+      "float f() { return barrier(1.0) + gl_FragCoord.z; }\n"
+      "float clip(float x) { return x; }\n"
+      "float g() { float discarded = clip(1.0); return discarded; }\n"
+      "float h() { return gl_FrontFacing ? float(gl_SampleMaskIn[0]) : 1.0; "
+      "}"));
+}
+
+// `float mix(float)` in an included file hid every mix from the shader.
+TEST(SurfaceRulesTest, IncludedFileHidesNoFunctionOfTheLanguage) {
+  for (const std::string name : {"mix", "clamp", "texture", "dot"}) {
+    const std::string text = "\nfloat " + name + "(float x) { return x; }\n";
+    EXPECT_THAT(CheckIncluded(text, "lib/a.glsl"),
+                StatusIs(kInvalid, StartsWith("lib/a.glsl:2: '" + name + "'")));
+    EXPECT_OK(CheckBefore(text));  // renamed there
+  }
+}
+
+// The macros of a file with line ends of another age are macros.
+TEST(SurfaceRulesTest, MacroOfTheShaderIsFoundWhateverItsLinesEndIn) {
+  Program program = WholeProgram(
+      {{"old.glsl", "// old\r#define RESOURCE layout(binding = 3)\r"}});
+  const SurfaceContext context = ContextOf(program);
+  EXPECT_THAT(CheckSurface(program.surface,
+                           "RESOURCE float x;\n" + std::string(kFunction),
+                           "rust", context),
+              StatusIs(kInvalid, StartsWith("rust:1: 'RESOURCE'")));
 }
 
 TEST(SurfaceRulesTest, EntryPointsAndReservedNamesAreRefused) {
@@ -252,10 +330,9 @@ TEST(SurfaceRulesTest, ExactlyOneFunctionOfTheSlotsNameIsDefined) {
               StatusIs(kInvalid, "it only declares it"));
   EXPECT_THAT(Check("// void surface(inout Surface s) {}"),
               StatusIs(kInvalid, "does not define"));
-  EXPECT_THAT(Check(fmt::format("{}void surface(float x) {{}}", kFunction)),
-              StatusIs(kInvalid,
-                       "rust:2: 'surface' is defined twice, first "
-                       "in line 1"));
+  EXPECT_THAT(
+      Check(fmt::format("{}void surface(float x) {{}}", kFunction)),
+      StatusIs(kInvalid, "rust:2: 'surface' is defined in line 1 already"));
   EXPECT_OK(CheckBefore("void surface(inout Surface s);"));
 }
 
@@ -273,10 +350,10 @@ TEST(SurfaceRulesTest, ArmsOfOneConditionMayEachDefineTheFunction) {
   EXPECT_OK(Check(arms));
   EXPECT_OK(Check(fmt::format("#if 0\n{}#endif\n{}", kFunction, kFunction)));
   EXPECT_THAT(Check(arms + std::string(kFunction)),
-              StatusIs(kInvalid, "twice"));
+              StatusIs(kInvalid, "already"));
   EXPECT_THAT(Check(fmt::format("#if A\n{}#endif\n#if B\n{}#endif\n", kFunction,
                                 kFunction)),
-              StatusIs(kInvalid, "twice"));
+              StatusIs(kInvalid, "already"));
   EXPECT_THAT(Check(fmt::format("#if 0\n{}#endif\n", kFunction)),
               StatusIs(kInvalid, "does not define"));
 }

@@ -90,11 +90,12 @@ inline shaders::StageResult CompileWith(
 }
 
 // What surfaces may not add to, sorted: resources by set and binding and by
-// their storage class, inputs and outputs by location, entry points,
-// extensions. Numbers are SPIR-V's.
+// their storage class, inputs and outputs by location, entry points and their
+// modes, extensions. Numbers are SPIR-V's.
 inline std::vector<std::string> DeclaredBy(std::span<const uint32_t> spirv) {
   constexpr uint16_t kOpExtension = 10;
   constexpr uint16_t kOpEntryPoint = 15;
+  constexpr uint16_t kOpExecutionMode = 16;
   constexpr uint16_t kOpVariable = 59;
   constexpr uint16_t kOpDecorate = 71;
   // Input, Output (built-in ones are free to all), Private, Function.
@@ -113,6 +114,8 @@ inline std::vector<std::string> DeclaredBy(std::span<const uint32_t> spirv) {
     } else if (instruction.opcode == kOpEntryPoint) {
       declared.push_back(
           fmt::format("entry point {}", LiteralText(instruction, 3)));
+    } else if (instruction.opcode == kOpExecutionMode) {
+      declared.push_back(fmt::format("mode {}", decoration));
     } else if (instruction.opcode == kOpVariable &&
                !is_one_of(storage, kNoResources)) {
       declared.push_back(fmt::format("variable of class {}", storage));
