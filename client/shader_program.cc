@@ -90,6 +90,16 @@ Program ShaderProgram(const ShaderSource& source) {
   return program;
 }
 
+std::string NamedDiagnostics(std::string_view debug_name,
+                             std::string_view diagnostics) {
+  if (debug_name.empty() || diagnostics.empty()) {
+    return std::string(diagnostics);
+  }
+  std::string name = Shorten(debug_name, limits::kNameBytes);
+  std::ranges::replace(name, '\n', '_');
+  return "in " + name + ":\n" + std::string(diagnostics);
+}
+
 std::optional<Stage> StageOfPath(std::string_view path) {
   for (const std::string_view language : {".glsl", ".hlsl", ".spv"}) {
     if (path.ends_with(language)) {

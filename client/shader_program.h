@@ -28,14 +28,21 @@ struct ShaderSource {
   Language language = Language::kGlsl;
   std::string entry = "main";  // GLSL knows no other
   std::vector<Define> defines;
-  // What diagnostics call it. Of a text, also the file they name; empty: as
-  // "shader.frag". Of a path, whose file they name anyway; empty: as the path.
+  // What diagnostics call it, of a path or a text: all of them, of an event as
+  // of the command line, begin with the line "in NAME:" (`NamedDiagnostics`).
+  // Of a text it is also the file that their lines name; of a path they name
+  // its own files. Empty: no such line, and a text's file is "shader.frag".
   std::string debug_name;
 };
 
 // Returns: a recipe for a path, a whole program for a text. It `Validate`s
 // unless the path, entry or a define is not one: `Validate` says which.
 Program ShaderProgram(const ShaderSource& source);
+
+// Compiler output about a shader with the line "in NAME:" in front.
+// Returns: `diagnostics` as they are when one of both is empty.
+std::string NamedDiagnostics(std::string_view debug_name,
+                             std::string_view diagnostics);
 
 // By the end of the name, before that of its language: .vert, .frag or .comp,
 // as in "lit.frag", "lit.frag.hlsl" and "lit.frag.spv". Absent: it has none, as

@@ -52,6 +52,7 @@ void AddProveCommand(CLI::App& app, int& exit_code);
 void AddReportCommand(CLI::App& app, int& exit_code);
 void AddAdviseCommand(CLI::App& app, int& exit_code);
 void AddWhyCommand(CLI::App& app, int& exit_code);
+void AddQuarantineCommand(CLI::App& app, int& exit_code);
 
 // A client that has shaken hands.
 // Errors: as RpcClient::Handshake; FailedPrecondition is "refused".

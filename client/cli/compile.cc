@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,6 +17,7 @@
 #include "client/cli/interrupt.h"
 #include "client/cli/output.h"
 #include "client/cli/report_html.h"
+#include "client/cli/user_file.h"
 #include "client/cli/variant_compiler.h"
 #include "client/shader_program.h"
 #include "kiln/v1/kiln.pb.h"
@@ -50,23 +49,19 @@ struct CompileOptions {
 };
 
 absl::StatusOr<std::string> ReadShader(const fs::path& file) {
-  std::error_code error;
-  if (fs::file_size(file, error) > limits::kProgramBytes && !error) {
+  KILN_ASSIGN_OR_RETURN(std::string text,
+                        ReadUserFile(file, limits::kProgramBytes + 1));
+  if (text.size() > limits::kProgramBytes) {
     return absl::InvalidArgumentError(fmt::format("'{}' has over {} bytes",
                                                   ToValidUtf8(file.string()),
                                                   limits::kProgramBytes));
-  }
-  std::ifstream in(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in.is_open() || in.bad()) {
-    return absl::PermissionDeniedError(
-        fmt::format("'{}' cannot be read", ToValidUtf8(file.string())));
   }
   return text;
 }
 
 // How kilnd can be asked for a file that includes others: by the root that it
-// lies in, if the daemon is there and has one, else by a new one.
+// lies in, if the daemon is there and has one, else by a new one, unless it is
+// sealed.
 std::string RootAdvice(const CompileOptions& options) {
   std::error_code error;
   const fs::path file = fs::canonical(options.shader, error);
@@ -81,6 +76,12 @@ std::string RootAdvice(const CompileOptions& options) {
         return fmt::format("`kiln compile /{}/{}`", root.name(),
                            ToValidUtf8(within.generic_string()));
       }
+    }
+  }
+  if (rpc.ok()) {
+    if (const auto status = (*rpc)->GetStatus();
+        status.ok() && status->sealed()) {
+      return "this kilnd is sealed and has none";
     }
   }
   return fmt::format("`kiln roots add {}`, then `kiln compile --virtual {}`",
@@ -105,18 +106,23 @@ absl::Status CheckIncludesNothing(const CompileOptions& options,
       includes.front().line, RootAdvice(options)));
 }
 
-// A file that is there is meant by its own path; else it is a virtual one.
+// What is there is meant by its own path; else it is a virtual one.
 absl::StatusOr<client::ShaderSource> SourceOf(const CompileOptions& options) {
   client::ShaderSource source;
   std::error_code error;
   const bool on_disk =
-      !options.is_virtual && fs::is_regular_file(options.shader, error);
-  if (!on_disk && !options.is_virtual && !options.shader.starts_with('/')) {
-    return absl::NotFoundError(fmt::format(
-        "no file '{}'; with --virtual it is looked for in the search roots",
-        ToValidUtf8(options.shader)));
-  }
+      !options.is_virtual &&
+      (!options.shader.starts_with('/') || fs::exists(options.shader, error));
   source.path = options.shader;
+  if (on_disk) {
+    auto text = ReadShader(options.shader);
+    if (absl::IsNotFound(text.status())) {
+      return absl::NotFoundError(fmt::format(
+          "no file '{}'; with --virtual it is looked for in the search roots",
+          ToValidUtf8(options.shader)));
+    }
+    KILN_ASSIGN_OR_RETURN(source.text, std::move(text));
+  }
   source.language = options.language.value_or(LanguageOfPath(options.shader));
   const auto stage = options.stage.has_value()
                          ? options.stage
@@ -136,7 +142,6 @@ absl::StatusOr<client::ShaderSource> SourceOf(const CompileOptions& options) {
          equals == text.npos ? "1" : text.substr(equals + 1)});
   }
   if (on_disk) {
-    KILN_ASSIGN_OR_RETURN(source.text, ReadShader(options.shader));
     KILN_RETURN_IF_ERROR(CheckIncludesNothing(options, source));
     if (options.name.empty()) {
       source.debug_name = options.shader;
@@ -145,11 +150,15 @@ absl::StatusOr<client::ShaderSource> SourceOf(const CompileOptions& options) {
   return source;
 }
 
-// Diagnostics of a text name it by a relative path: here by the file's own.
+// Diagnostics by the name that was given. Without one: those of a text name it
+// by a relative path, here by the file's own.
 std::string InAuthorsTerms(const CompileOptions& options,
                            const Program& program, std::string text) {
   const std::string& path = program.stages.front().path;
-  if (program.rooted || !options.name.empty() || path == options.shader) {
+  if (!options.name.empty()) {
+    return client::NamedDiagnostics(options.name, text);
+  }
+  if (program.rooted || path == options.shader) {
     return text;
   }
   const std::string written = ToValidUtf8(options.shader);
@@ -161,6 +170,22 @@ std::string InAuthorsTerms(const CompileOptions& options,
     line = end == text.npos ? text.size() : end + 1;
   }
   return text;
+}
+
+// "/engine/lit.frag", with its debug name "night lit (/engine/lit.frag)".
+std::string ShownShader(const CompileOptions& options) {
+  return options.name.empty() ? ShownName(options.shader)
+                              : fmt::format("{} ({})", ShownName(options.name),
+                                            ShownName(options.shader));
+}
+
+// The members that both answers have.
+json ShaderJson(const CompileOptions& options, const char* state) {
+  json object = {{"shader", options.shader}, {"state", state}};
+  if (!options.name.empty()) {
+    object["name"] = options.name;
+  }
+  return object;
 }
 
 // Writes the module of `digest` to --out.
@@ -175,14 +200,13 @@ int PrintFailure(Output& output, const CompileOptions& options,
                  const Program& program, const v1::Failure& failure) {
   const std::string diagnostics =
       InAuthorsTerms(options, program, failure.diagnostics());
-  output.Result(
-      {{"shader", options.shader},
-       {"state", "failed"},
-       {"error", failure.message()},
-       {"code", absl::StatusCodeToString(
-                    static_cast<absl::StatusCode>(failure.code()))},
-       {"diagnostics", diagnostics}},
-      fmt::format("failed   {}: {}", options.shader, failure.message()));
+  json object = ShaderJson(options, "failed");
+  object["error"] = failure.message();
+  object["code"] =
+      absl::StatusCodeToString(static_cast<absl::StatusCode>(failure.code()));
+  object["diagnostics"] = diagnostics;
+  output.Result(object, fmt::format("failed   {}: {}", ShownShader(options),
+                                    failure.message()));
   output.Details(diagnostics);
   return kFailed;
 }
@@ -210,17 +234,16 @@ int PrintModule(Output& output, const CompileOptions& options,
   const bool is_compute = program.IsCompute();
   const bool stored = completion.origin() == v1::ORIGIN_STORE;
   const std::string digest = absl::BytesToHexString(module.digest());
-  json object = {{"shader", options.shader},
-                 {"state", "ready"},
-                 {"origin", stored ? "store" : "compiled"},
-                 {"program", absl::BytesToHexString(front_end.program_id())},
-                 {"stage", module.stage()},
-                 {"module", digest},
-                 {"bytes", module.bytes()},
-                 {"name_hash", absl::BytesToHexString(module.name_hash())},
-                 {"source_set_hash",
-                  absl::BytesToHexString(module.source_set_hash())},
-                 {"warnings", warnings}};
+  json object = ShaderJson(options, "ready");
+  object.update(
+      {{"origin", stored ? "store" : "compiled"},
+       {"program", absl::BytesToHexString(front_end.program_id())},
+       {"stage", module.stage()},
+       {"module", digest},
+       {"bytes", module.bytes()},
+       {"name_hash", absl::BytesToHexString(module.name_hash())},
+       {"source_set_hash", absl::BytesToHexString(module.source_set_hash())},
+       {"warnings", warnings}});
   object.update(InterfaceJson(*interface, is_compute));
   if (!options.out.empty()) {
     object["out"] = ToValidUtf8(options.out);
@@ -230,9 +253,9 @@ int PrintModule(Output& output, const CompileOptions& options,
   output.Result(
       object,
       fmt::format(
-          "ready    {}: {}, {} {}, {} bytes, entry {}{}{}{}", options.shader,
-          stored ? "store" : "compiled", module.stage(), digest.substr(0, 12),
-          module.bytes(), interface->entry_point,
+          "ready    {}: {}, {} {}, {} bytes, entry {}{}{}{}",
+          ShownShader(options), stored ? "store" : "compiled", module.stage(),
+          digest.substr(0, 12), module.bytes(), interface->entry_point,
           options.out.empty() ? "" : fmt::format(", in '{}'", options.out),
           declared.empty() ? "" : "\n", declared));
   return kOk;
@@ -312,7 +335,9 @@ void AddOptions(CLI::App& command, CompileOptions& options) {
       .add_option("--entry", options.entry, "Entry point; GLSL has only main")
       ->capture_default_str();
   command.add_option("--name", options.name,
-                     "What diagnostics and logs call it (default: as SHADER)");
+                     "What diagnostics and logs call it: each begins with the "
+                     "line \"in NAME:\",\n"
+                     "and of a file also each line (default: as SHADER)");
   command.add_option("--out", options.out, "File to write the SPIR-V to");
   command
       .add_option("--target", options.target,

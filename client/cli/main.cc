@@ -57,6 +57,7 @@ int Run(int argc, char** argv) {
   kiln::cli::AddLintCommand(app, exit_code);
   kiln::cli::AddProveCommand(app, exit_code);
   kiln::cli::AddReportCommand(app, exit_code);
+  kiln::cli::AddQuarantineCommand(app, exit_code);
   kiln::cli::AddAdviseCommand(app, exit_code);
   kiln::cli::AddWhyCommand(app, exit_code);
   try {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +17,7 @@
 #include "client/cli/precompile_plan.h"
 #include "client/cli/precompile_run.h"
 #include "client/cli/root_argument.h"
+#include "client/cli/root_walk.h"
 #include "kiln/v1/kiln.pb.h"
 #include "proto/status_macros.h"
 #include "proto/target.h"
@@ -35,7 +36,7 @@ struct PrecompileOptions {
 
 // Which of the daemon's roots are covered.
 struct Selection {
-  std::vector<PlannedRoot> roots;    // all that exist, in order
+  std::vector<PlannedRoot> roots;    // all that are not missing, in order
   std::vector<std::string> wanted;   // names of those that are
   std::vector<std::string> missing;  // wanted, but not there
 };
@@ -58,8 +59,12 @@ absl::StatusOr<std::string> NameOfRoot(client::RpcClient& rpc,
       return root.name();
     }
   }
-  std::error_code error;
-  if (!std::filesystem::is_directory(argument.folder, error)) {
+  const absl::Status folder = CheckFolder(argument.folder);
+  if (folder.code() == absl::StatusCode::kPermissionDenied ||
+      folder.code() == absl::StatusCode::kUnavailable) {
+    return absl::InvalidArgumentError(folder.message());
+  }
+  if (!folder.ok()) {
     return absl::InvalidArgumentError(fmt::format(
         "'{}' is no folder and no search root; there are {}",
         Shorten(text, 200),
@@ -86,12 +91,14 @@ absl::StatusOr<Selection> SelectRoots(const PrecompileOptions& options,
     const bool wanted =
         named.empty() ? options.all || !root.precompiled()
                       : std::ranges::find(named, root.name()) != named.end();
-    if (root.exists()) {
+    // One that cannot be read is not there for kilnd, but not missing either.
+    const bool missing =
+        !root.exists() && absl::IsNotFound(CheckFolder(root.folder()));
+    if (!missing) {
       selection.roots.push_back({root.name(), root.folder(), wanted});
     }
     if (wanted) {
-      (root.exists() ? selection.wanted : selection.missing)
-          .push_back(root.name());
+      (missing ? selection.missing : selection.wanted).push_back(root.name());
     }
   }
   return selection;
@@ -105,6 +112,34 @@ absl::Status CheckNotSealed(client::RpcClient& rpc) {
                          : absl::OkStatus();
 }
 
+// The roots that the run was about, by whether something in them failed.
+struct Coverage {
+  std::vector<std::string> covered;
+  std::vector<std::string> uncovered;
+};
+
+Coverage CoverageOf(const Selection& selection, const PrecompileRun& run) {
+  std::set<std::string> failed;
+  for (const std::string& path : run.failed_paths()) {
+    failed.insert(path.substr(1, path.find('/', 1) - 1));  // "/root/..."
+  }
+  Coverage coverage;
+  for (const std::string& name : selection.wanted) {
+    (failed.contains(name) ? coverage.uncovered : coverage.covered)
+        .push_back(name);
+  }
+  return coverage;
+}
+
+// So that a later run without --roots tries again what failed.
+absl::Status Mark(client::RpcClient& rpc, const Coverage& coverage) {
+  if (!coverage.uncovered.empty()) {
+    KILN_RETURN_IF_ERROR(rpc.MarkRoots(coverage.uncovered, false));
+  }
+  return coverage.covered.empty() ? absl::OkStatus()
+                                  : rpc.MarkRoots(coverage.covered, true);
+}
+
 int Precompile(const PrecompileOptions& options, Output& output,
                client::RpcClient& rpc, const Selection& selection) {
   auto session = client::BlockingSession::Open(rpc, options.target);
@@ -115,13 +150,22 @@ int Precompile(const PrecompileOptions& options, Output& output,
   PrecompileRun run(output, rpc, **session, PlanPrecompile(selection.roots),
                     options.settings);
   absl::Status status = run.Run();
+  Coverage coverage = CoverageOf(selection, run);
   if (status.ok()) {
-    status = rpc.MarkRoots(selection.wanted, true);
+    status = Mark(rpc, coverage);
+  } else if (absl::IsAborted(status)) {
+    coverage.covered.clear();
+    Mark(rpc, coverage).IgnoreError();
   }
   run.PrintSummary(fmt::format("{}", fmt::join(selection.wanted, ", ")),
                    {{"roots", selection.wanted},
                     {"missing", selection.missing},
-                    {"marked", status.ok()}});
+                    {"uncovered", coverage.uncovered},
+                    {"marked", status.ok() && coverage.uncovered.empty()}});
+  if (!coverage.uncovered.empty()) {
+    output.Details(fmt::format("not covered: {}; the next run tries again",
+                               fmt::join(coverage.uncovered, ", ")));
+  }
   if (status.code() == absl::StatusCode::kAborted) {
     return kInterrupted;
   }
@@ -195,14 +239,20 @@ void AddPrecompileCommand(CLI::App& app, int& exit_code) {
       "with .glsl,\n"
       ".hlsl or .spv behind it) that is no stage of such a program; hidden "
       "files are\n"
-      "passed over. Files that an earlier root hides are compiled too. What "
-      "has "
-      "not\n"
-      "changed is up to date and costs no compile. Shows a progress bar on a "
-      "terminal,\n"
-      "and at the end what failed and why; then the roots count as "
-      "precompiled. Ctrl-C\n"
-      "stops waiting; kilnd finishes what it was asked for.\n"
+      "passed over, and so are symbolic links out of their root and absolute "
+      "ones.\n"
+      "Files that an earlier root hides are compiled too. What has not changed "
+      "is up to\n"
+      "date and costs no compile. Shows a progress bar on a terminal, and at "
+      "the end\n"
+      "what failed and why; a folder that cannot be read is a failure. A root "
+      "of which\n"
+      "nothing failed then counts as precompiled; any other is tried again by "
+      "the next\n"
+      "run. Ctrl-C ends it: kilnd drops what it has not begun. What engines "
+      "draw "
+      "now\n"
+      "comes first.\n"
       "Exits with 1 if something failed.\n"
       "Examples:\n"
       "  kiln precompile\n"

@@ -9,11 +9,10 @@
 #include <fmt/format.h>
 
 #include "absl/status/statusor.h"
+#include "client/cli/root_walk.h"
 #include "client/shader_program.h"
-#include "proto/program_facts.h"
 #include "proto/program_file.h"
 #include "proto/status_macros.h"
-#include "proto/text.h"
 
 namespace kiln::cli {
 namespace {
@@ -21,50 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kProgramEnding = ".program.toml";
-
-bool IsHidden(const fs::path& path) {
-  return path.filename().string().starts_with('.');
-}
-
-// A link is followed where the daemon would: not out of its root.
-bool IsFileWithin(const fs::directory_entry& entry, const fs::path& folder) {
-  std::error_code error;
-  if (!entry.is_regular_file(error)) {
-    return false;
-  }
-  if (!entry.is_symlink(error)) {
-    return true;
-  }
-  const fs::path target = fs::canonical(entry.path(), error);
-  if (error) {
-    return false;
-  }
-  const fs::path relative =
-      target.lexically_relative(fs::canonical(folder, error));
-  return !error && !relative.empty() && *relative.begin() != "..";
-}
-
-// Paths in the root, sorted.
-absl::StatusOr<std::vector<std::string>> FilesOf(const fs::path& folder) {
-  std::vector<std::string> files;
-  std::error_code error;
-  fs::recursive_directory_iterator it(
-      folder, fs::directory_options::skip_permission_denied, error);
-  for (; !error && it != fs::recursive_directory_iterator();
-       it.increment(error)) {
-    if (IsHidden(it->path())) {
-      it.disable_recursion_pending();
-    } else if (IsFileWithin(*it, folder)) {
-      files.push_back(it->path().lexically_relative(folder).generic_string());
-    }
-  }
-  if (error) {
-    return absl::UnavailableError(fmt::format(
-        "cannot list {}: {}", Quoted(folder.string()), error.message()));
-  }
-  std::ranges::sort(files);
-  return files;
-}
 
 // A program file as a recipe. One that lists its sources names them by its own
 // folder, here `prefix`, a full virtual path; a rooted one stays as it is.
@@ -92,12 +47,14 @@ class Planner {
   PrecompilePlan Plan() {
     std::vector<std::pair<const PlannedRoot*, std::string>> singles;
     for (const PlannedRoot& root : roots_) {
-      const auto files = FilesOf(root.folder);
-      if (!files.ok()) {
-        Problem(root, "/" + root.name, files.status());
-        continue;
+      const RootFiles found = WalkRoot(root.folder);
+      for (const UnreadFolder& unread : found.unread) {
+        Problem(
+            root,
+            unread.path.empty() ? "/" + root.name : FullPath(root, unread.path),
+            unread.status);
       }
-      for (const std::string& file : *files) {
+      for (const std::string& file : found.files) {
         if (file.ends_with(kProgramEnding)) {
           AddProgram(root, file);
         } else if (root.wanted && client::StageOfPath(file).has_value()) {

@@ -8,10 +8,9 @@
 //                     a single shader, unless it is a stage of such a program:
 //                     alone it would lack that program's defines
 //
-// Everything else is there to be included. Files and folders whose names begin
-// with '.' are passed over, and so is what a symbolic link leads to outside its
-// root. A file that an earlier root hides is compiled all the same, under its
-// full virtual path.
+// Everything else is there to be included. Which files are passed over is in
+// root_walk.h. A file that an earlier root hides is compiled all the same,
+// under its full virtual path.
 
 #include <filesystem>
 #include <span>
@@ -42,7 +41,8 @@ struct PlanProblem {
 
 struct PrecompilePlan {
   std::vector<PlannedShader> shaders;  // by path
-  // Program files that cannot be read, and folders.
+  // Program files that cannot be read, and folders; each counts as a shader
+  // that failed.
   std::vector<PlanProblem> problems;
 };
 

@@ -24,9 +24,8 @@ namespace {
 
 using nlohmann::json;
 
-// Far below what the daemon queues (limits::kQueuedJobs), as other clients'
-// requests have to fit too.
-constexpr size_t kMostInFlight = 10000;
+// Below what the daemon reads ahead of one client (limits::kUnanswered).
+constexpr size_t kMostInFlight = 2048;
 // Sent at a time, so that the first compiles while the last is being sent.
 constexpr size_t kBatch = 256;
 
@@ -90,8 +89,8 @@ absl::Status PrecompileRun::CompileShaders(const std::vector<Item>& items) {
     programs.push_back(item.program);
   }
   return CompileAll(items, shaders_, [&](size_t begin, size_t end) {
-    return session_.SendShaders(
-        std::span(programs).subspan(begin, end - begin));
+    return session_.SendShaders(std::span(programs).subspan(begin, end - begin),
+                                {Urgency::kWarmUp});
   });
 }
 
@@ -116,13 +115,16 @@ absl::Status PrecompileRun::CompileVariants(const std::vector<Item>& items) {
   }
   variants_.total = variants.size();
   return CompileAll(variants, variants_, [&](size_t begin, size_t end) {
-    return session_.Send(std::span(keys).subspan(begin, end - begin));
+    return session_.Send(std::span(keys).subspan(begin, end - begin),
+                         {Urgency::kWarmUp});
   });
 }
 
 absl::Status PrecompileRun::CompileAll(const std::vector<Item>& items,
                                        Tally& tally, const Sender& send) {
-  const size_t jobs = settings_.jobs == 0 ? kMostInFlight : settings_.jobs;
+  const size_t jobs = settings_.jobs == 0
+                          ? kMostInFlight
+                          : std::min(settings_.jobs, kMostInFlight);
   size_t sent = 0;
   size_t done = 0;
   std::string last;
@@ -167,6 +169,8 @@ void PrecompileRun::Completed(const Item& item,
 void PrecompileRun::Failed(const Item& item, Failure failure,
                            std::string_view code, Tally& tally) {
   ++tally.failed;
+  failed_paths_.insert(item.planned == nullptr ? item.label
+                                               : item.planned->path);
   if (output_.json()) {
     output_.Result({{"shader", item.label},
                     {"state", "failed"},

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,9 @@ class PrecompileRun {
   void PrintSummary(const std::string& roots, const nlohmann::json& facts);
 
   size_t failed() const { return failures_.size(); }
+
+  // Full virtual paths of the shaders, programs and folders that failed.
+  const std::set<std::string>& failed_paths() const { return failed_paths_; }
 
  private:
   // One thing asked for.
@@ -99,6 +103,7 @@ class PrecompileRun {
   Tally shaders_;
   Tally variants_;
   std::vector<Failure> failures_;
+  std::set<std::string> failed_paths_;
 };
 
 }  // namespace kiln::cli

@@ -148,7 +148,8 @@ int RunRequest(const RequestOptions& options) {
   const Asked asked = {KeyId(*key), (*session)->session().target,
                        KeyLabel(program->program, *key),
                        program->program.IsLiving()};
-  if (absl::Status status = (*session)->Send({&*key, 1}); !status.ok()) {
+  if (absl::Status status = (*session)->Send({&*key, 1}, {.keep = true});
+      !status.ok()) {
     return CallFailed(output, status);
   }
   return options.wait ? Wait(output, **session, asked, options.timeout_s)

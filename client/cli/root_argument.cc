@@ -15,13 +15,19 @@ namespace fs = std::filesystem;
 absl::StatusOr<RootArgument> ParseRootArgument(std::string_view text) {
   RootArgument root;
   std::string_view folder = text;
-  // A '=' after a '/' is part of the folder's name.
+  std::error_code error;
   const size_t equals = text.find('=');
   if (equals != text.npos && text.find('/') > equals) {
     root.name = text.substr(0, equals);
     folder = text.substr(equals + 1);
+  } else if (equals != text.npos && fs::status(fs::path(text), error).type() ==
+                                        fs::file_type::not_found) {
+    const std::string name = Shorten(text.substr(0, equals), 200);
+    return absl::InvalidArgumentError(fmt::format(
+        "'{}' cannot be the name of a root, as it has a '/' in it; a folder "
+        "that has a '=' in its name is written NAME=FOLDER",
+        name));
   }
-  std::error_code error;
   fs::path path = fs::absolute(fs::path(folder), error).lexically_normal();
   if (folder.empty() || error) {
     return absl::InvalidArgumentError(

@@ -17,9 +17,10 @@ struct RootArgument {
 };
 
 // "NAME=FOLDER", or a folder, whose last part is then the name. The folder is
-// relative to the working directory and need not exist. Neither is checked
-// further: kilnd does that.
-// Errors: InvalidArgument when there is no folder.
+// relative to the working directory and need not exist. A folder with a '=' in
+// its name is written NAME=FOLDER, unless it exists. Neither is checked
+// further: kilnd does that. Errors: InvalidArgument when there is no folder, or
+// a '/' in the name. Blocks: disk.
 absl::StatusOr<RootArgument> ParseRootArgument(std::string_view text);
 
 // True when both are the same folder, whatever links lead to it.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +13,7 @@
 #include "client/cli/command.h"
 #include "client/cli/output.h"
 #include "client/cli/root_argument.h"
+#include "client/cli/root_walk.h"
 #include "kiln/v1/kiln.pb.h"
 
 namespace kiln::cli {
@@ -35,7 +36,21 @@ std::string FullPath(const v1::SearchRoot& root, const std::string& path) {
   return fmt::format("/{}/{}", root.name(), path);
 }
 
-json RootJson(size_t order, const v1::SearchRoot& root) {
+std::string UnreadPath(const v1::SearchRoot& root, const UnreadFolder& unread) {
+  return unread.path.empty() ? "/" + root.name() : FullPath(root, unread.path);
+}
+
+// Where this user cannot look into a root, which may not pass for empty. One
+// that is not there for kilnd may be unreadable, too.
+std::vector<UnreadFolder> UnreadOf(const v1::SearchRoot& root) {
+  if (!root.exists() && absl::IsNotFound(CheckFolder(root.folder()))) {
+    return {};
+  }
+  return WalkRoot(root.folder()).unread;
+}
+
+json RootJson(size_t order, const v1::SearchRoot& root,
+              const std::vector<UnreadFolder>& unread) {
   json object = {{"order", order},          {"name", root.name()},
                  {"folder", root.folder()}, {"exists", root.exists()},
                  {"fixed", root.fixed()},   {"precompiled", root.precompiled()},
@@ -45,12 +60,21 @@ json RootJson(size_t order, const v1::SearchRoot& root) {
     object["shadowed"].push_back({{"path", FullPath(root, file.path())},
                                   {"hidden_by", file.hidden_by()}});
   }
+  object["unreadable"] = json::array();
+  for (const UnreadFolder& folder : unread) {
+    object["unreadable"].push_back(
+        {{"path", UnreadPath(root, folder)}, {"error", folder.reason}});
+  }
   return object;
 }
 
-std::string RootText(size_t order, const v1::SearchRoot& root, bool all) {
+// What is worth a word about a root.
+std::vector<std::string> RootFacts(const v1::SearchRoot& root,
+                                   const std::vector<UnreadFolder>& unread) {
   std::vector<std::string> facts;
-  if (!root.exists()) {
+  if (!unread.empty() && unread.front().path.empty()) {
+    facts.push_back("cannot be read: " + unread.front().reason);
+  } else if (!root.exists()) {
     facts.emplace_back("missing");
   } else {
     facts.push_back(
@@ -65,9 +89,24 @@ std::string RootText(size_t order, const v1::SearchRoot& root, bool all) {
   if (root.shadowed_size() > 0) {
     facts.push_back(fmt::format("{} shadowed", root.shadowed_size()));
   }
-  std::string text =
-      fmt::format("{}  {}  {}  {}", order, root.name(),
-                  ShownName(root.folder()), fmt::join(facts, ", "));
+  if (!unread.empty() && !unread.front().path.empty()) {
+    facts.push_back(fmt::format("{} folder{} cannot be read", unread.size(),
+                                unread.size() == 1 ? "" : "s"));
+  }
+  return facts;
+}
+
+std::string RootText(size_t order, const v1::SearchRoot& root,
+                     const std::vector<UnreadFolder>& unread, bool all) {
+  std::string text = fmt::format("{}  {}  {}  {}", order, root.name(),
+                                 ShownName(root.folder()),
+                                 fmt::join(RootFacts(root, unread), ", "));
+  for (const UnreadFolder& folder : unread) {
+    if (!folder.path.empty()) {
+      text += fmt::format("\n     {} cannot be read: {}",
+                          ShownName(UnreadPath(root, folder)), folder.reason);
+    }
+  }
   const int named = all ? root.shadowed_size()
                         : std::min(root.shadowed_size(), kShadowedNamed);
   for (int i = 0; i < named; ++i) {
@@ -94,15 +133,23 @@ int RunList(const RootsOptions& options) {
     return CallFailed(output, roots.status());
   }
   size_t order = 0;
+  int exit_code = kOk;
   for (const v1::SearchRoot& root : roots->roots()) {
     ++order;
-    output.Result(RootJson(order, root),
-                  RootText(order, root, options.shadowed));
+    const std::vector<UnreadFolder> unread = UnreadOf(root);
+    exit_code = unread.empty() ? exit_code : kFailed;
+    output.Result(RootJson(order, root, unread),
+                  RootText(order, root, unread, options.shadowed));
   }
   if (order == 0 && !options.common.json) {
-    output.Result({}, "no search roots; `kiln roots add FOLDER` adds one");
+    const auto status = (*rpc)->GetStatus();
+    output.Result({},
+                  status.ok() && status->sealed()
+                      ? "no search roots: kilnd is sealed and compiles "
+                        "nothing"
+                      : "no search roots; `kiln roots add FOLDER` adds one");
   }
-  return kOk;
+  return exit_code;
 }
 
 int RunAdd(const RootsOptions& options) {
@@ -110,6 +157,10 @@ int RunAdd(const RootsOptions& options) {
   const auto root = ParseRootArgument(options.root);
   if (!root.ok()) {
     return BadInput(output, root.status());
+  }
+  const absl::Status folder = CheckFolder(root->folder);
+  if (absl::IsInvalidArgument(folder)) {
+    return BadInput(output, folder);
   }
   auto rpc = ConnectToDaemon(options.common);
   if (!rpc.ok()) {
@@ -119,17 +170,18 @@ int RunAdd(const RootsOptions& options) {
   if (!known.ok()) {
     return CallFailed(output, known.status());
   }
-  std::error_code error;
-  const bool exists = std::filesystem::is_directory(root->folder, error);
-  output.Result(
-      {{"name", root->name},
-       {"folder", root->folder},
-       {"exists", exists},
-       {"already_known", *known}},
-      fmt::format("root {} {}: {}{}", root->name,
-                  *known ? "was there already" : "added",
-                  ShownName(root->folder),
-                  exists ? "" : " (missing; it is searched once it exists)"));
+  const std::string_view why(folder.message().data(), folder.message().size());
+  output.Result({{"name", root->name},
+                 {"folder", root->folder},
+                 {"exists", folder.ok()},
+                 {"already_known", *known}},
+                fmt::format("root {} {}: {}{}", root->name,
+                            *known ? "was there already" : "added",
+                            ShownName(root->folder),
+                            folder.ok() ? ""
+                            : absl::IsNotFound(folder)
+                                ? " (missing; it is searched once it exists)"
+                                : fmt::format(" ({})", why)));
   return kOk;
 }
 
@@ -160,9 +212,12 @@ void AddAdd(CLI::App& roots, const std::shared_ptr<RootsOptions>& options,
   command->add_option("--before", options->before,
                       "Name of the root to put it before (default: last)");
   command->footer(
-      "The folder may be missing yet. Files that an earlier root hides, and "
-      "files of\n"
-      "later roots that this one hides, are named by `kiln roots`.\n"
+      "The folder may be missing yet. A root that is not called as its folder, "
+      "or whose\n"
+      "folder has a '=' in its name, is written NAME=FOLDER. Files that an "
+      "earlier root\n"
+      "hides, and files of later roots that this one hides, are named by `kiln "
+      "roots`.\n"
       "Examples:\n"
       "  kiln roots add ~/game/shaders\n"
       "  kiln roots add project=~/game/shaders --before engine");
@@ -201,7 +256,9 @@ void AddRootsCommand(CLI::App& app, int& exit_code) {
       "full\n"
       "virtual path that is shown. A missing root is skipped until it exists; "
       "a fixed\n"
-      "one is of kilnd's command line.\n"
+      "one is of kilnd's command line. Folders that cannot be read are named, "
+      "and exit\n"
+      "with 1.\n"
       "Examples:\n"
       "  kiln roots\n"
       "  kiln roots --json | jq -r '.shadowed[].path'\n"

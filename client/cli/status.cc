@@ -21,6 +21,80 @@ std::map<std::string, uint64_t> Counters(const v1::GetStatusResponse& status) {
   return {status.counters().begin(), status.counters().end()};
 }
 
+json SandboxJson(const v1::WorkerStatus& worker) {
+  json layers = json::array();
+  for (const v1::SandboxLayer& layer : worker.sandbox()) {
+    layers.push_back({{"name", layer.name()},
+                      {"holds", layer.holds()},
+                      {"detail", layer.detail()}});
+  }
+  return layers;
+}
+
+// One line a layer of the worker above it.
+std::string SandboxLines(const v1::WorkerStatus& worker) {
+  std::string text;
+  for (const v1::SandboxLayer& layer : worker.sandbox()) {
+    text += fmt::format("\n    sandbox {:<13} {}{}", layer.name(),
+                        layer.holds() ? "" : "LACKING: ", layer.detail());
+  }
+  return text;
+}
+
+json QueueJson(const v1::GetStatusResponse& status) {
+  const v1::QueueStatus& queue = status.queue();
+  return {{"on_screen", queue.on_screen()},
+          {"warm_up", queue.warm_up()},
+          {"speculative", queue.speculative()},
+          {"background_running", queue.background_running()},
+          {"background_limit", queue.background_limit()},
+          {"workers", queue.workers()},
+          {"clients",
+           {{"playing", queue.playing()},
+            {"loading", queue.loading()},
+            {"idle", queue.idle()}}}};
+}
+
+// Null where the kernel does not say.
+json PressureJson(const v1::PressureStatus& pressure) {
+  json object = {{"cpu", nullptr}, {"memory", nullptr}, {"io", nullptr}};
+  if (pressure.has_cpu()) {
+    object["cpu"] = pressure.cpu();
+  }
+  if (pressure.has_memory()) {
+    object["memory"] = pressure.memory();
+  }
+  if (pressure.has_io()) {
+    object["io"] = pressure.io();
+  }
+  object["background"] = pressure.background();
+  return object;
+}
+
+std::string QueueText(const v1::GetStatusResponse& status) {
+  const v1::QueueStatus& queue = status.queue();
+  return fmt::format(
+      "\n  queue     {} on screen, {} warm-up, {} speculative"
+      "\n  clients   {} playing, {} loading, {} idle"
+      "\n  workers   {} at a time, background {} of at most {}",
+      queue.on_screen(), queue.warm_up(), queue.speculative(), queue.playing(),
+      queue.loading(), queue.idle(), queue.workers(),
+      queue.background_running(), queue.background_limit());
+}
+
+std::string PressureText(const v1::PressureStatus& pressure) {
+  auto shown = [](bool known, double value) {
+    return known ? fmt::format("{:.1f} %", value) : std::string("unknown");
+  };
+  return fmt::format(
+      "\n  pressure  cpu {}, memory {}, io {}{}{}",
+      shown(pressure.has_cpu(), pressure.cpu()),
+      shown(pressure.has_memory(), pressure.memory()),
+      shown(pressure.has_io(), pressure.io()),
+      pressure.background().empty() ? "" : ": background is compiled ",
+      pressure.background() == "held" ? "not at all" : pressure.background());
+}
+
 json StatusJson(const v1::GetStatusResponse& status, int search_roots) {
   json object = {{"daemon_version", status.daemon_version()},
                  {"pid", status.pid()},
@@ -36,13 +110,16 @@ json StatusJson(const v1::GetStatusResponse& status, int search_roots) {
                  {"jobs_queued", status.jobs_queued()},
                  {"jobs_running", status.jobs_running()},
                  {"counters", Counters(status)}};
+  object["queue"] = QueueJson(status);
+  object["pressure"] = PressureJson(status.pressure());
   object["workers"] = json::array();
   for (const v1::WorkerStatus& worker : status.workers()) {
     object["workers"].push_back({{"pid", worker.pid()},
                                  {"target", worker.target()},
                                  {"state", worker.state()},
                                  {"job", worker.job()},
-                                 {"jobs_done", worker.jobs_done()}});
+                                 {"jobs_done", worker.jobs_done()},
+                                 {"sandbox", SandboxJson(worker)}});
   }
   return object;
 }
@@ -63,11 +140,13 @@ std::string StatusText(const v1::GetStatusResponse& status, int search_roots) {
       status.state_folder(), status.stored_artifacts(),
       static_cast<double>(status.stored_bytes()) / 1024.0, search_roots,
       status.open_sessions(), status.jobs_queued(), status.jobs_running());
+  text += QueueText(status) + PressureText(status.pressure());
   for (const v1::WorkerStatus& worker : status.workers()) {
     text += fmt::format("\n  worker    pid {}, {}, {}{}{}, {} done",
                         worker.pid(), worker.target(), worker.state(),
                         worker.job().empty() ? "" : " ", worker.job(),
                         worker.jobs_done());
+    text += SandboxLines(worker);
   }
   for (const auto& [name, value] : Counters(status)) {
     text += fmt::format("\n  counter   {} = {}", name, value);

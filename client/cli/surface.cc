@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,11 +13,11 @@
 #include "client/cli/command.h"
 #include "client/cli/output.h"
 #include "client/cli/program_session.h"
+#include "client/cli/user_file.h"
 #include "kiln/v1/kiln.pb.h"
 #include "proto/limits.h"
 #include "proto/status_macros.h"
 #include "proto/target.h"
-#include "proto/text.h"
 
 namespace kiln::cli {
 namespace {
@@ -50,16 +48,8 @@ absl::StatusOr<SurfaceText> ReadSurface(const std::string& file,
                        ? file
                        : std::filesystem::path(file).filename().string();
   }
-  std::error_code error;
-  std::ifstream in(file, std::ios::binary);
-  if (!in.is_open() || std::filesystem::is_directory(file, error)) {
-    return absl::NotFoundError(
-        fmt::format("'{}' is not a file that can be read", ToValidUtf8(file)));
-  }
-  surface.text.resize(limits::kSurfaceBytes + 1);
-  in.read(surface.text.data(),
-          static_cast<std::streamsize>(surface.text.size()));
-  surface.text.resize(static_cast<size_t>(in.gcount()));
+  KILN_ASSIGN_OR_RETURN(surface.text,
+                        ReadUserFile(file, limits::kSurfaceBytes + 1));
   return surface;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +25,9 @@ namespace kiln::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// Sent at a time, so that the first compiles while the last is being sent.
+constexpr size_t kWarmBatch = 256;
 
 struct WarmOptions {
   CommonOptions common;
@@ -110,16 +115,21 @@ int WarmAll(Output& output, client::BlockingSession& session,
   }
   WarmReport report(output, std::move(asked));
   report.Show();
-  absl::Status status = session.Send(keys);
-  if (status.ok()) {
-    AwaitOptions await;
-    await.count = keys.size();
-    await.on_completion = [&](const v1::Completion& completion) {
-      report.Completed(completion);
-    };
-    await.on_tick = [&] { report.Show(); };
-    status = AwaitCompletions(session, await);
-  }
+  size_t sent = 0;
+  AwaitOptions await;
+  await.count = keys.size();
+  await.on_completion = [&](const v1::Completion& completion) {
+    report.Completed(completion);
+  };
+  await.on_tick = [&] { report.Show(); };
+  await.send_more = [&] {
+    const size_t count =
+        std::min({keys.size() - sent, kWarmBatch, session.room()});
+    const size_t begin = std::exchange(sent, sent + count);
+    return session.Send(std::span(keys).subspan(begin, count),
+                        {Urgency::kWarmUp});
+  };
+  const absl::Status status = AwaitCompletions(session, await);
   report.PrintSummary();
   if (status.code() == absl::StatusCode::kAborted) {
     return kInterrupted;
@@ -182,9 +192,9 @@ void AddWarmCommand(CLI::App& app, int& exit_code) {
   command->footer(
       "Shows a progress bar on a terminal and one line per variant elsewhere. "
       "A\n"
-      "variant that fails is reported and the others go on. Ctrl-C stops "
-      "waiting;\n"
-      "the daemon finishes what it was asked for.\n"
+      "variant that fails is reported and the others go on. What engines draw "
+      "now\n"
+      "comes first. Ctrl-C ends it: the daemon drops what it has not begun.\n"
       "Examples:\n"
       "  kiln warm scene.program.toml --all-of Detail,Height,Water\n"
       "  kiln warm scene.program.toml --all-of Detail --kind opaque --kind "

@@ -45,11 +45,11 @@ absl::Status ReadRequest(const WhyOptions& options, LoadedProgram& program,
                          v1::ExplainRequest& request) {
   const KeyWords& words = options.words;
   if (NamesProgramFile(options.key)) {
+    KILN_ASSIGN_OR_RETURN(program, LoadProgram(options.key));
     if (words.kind.empty() || words.features.empty()) {
       return absl::InvalidArgumentError(
           "a program file needs --kind and --features to make a key of it");
     }
-    KILN_ASSIGN_OR_RETURN(program, LoadProgram(options.key));
     KILN_ASSIGN_OR_RETURN(const VariantKey key,
                           SelectKey(program.program, program.id, words));
     wire::KeyToWire(key, request.mutable_key());
@@ -180,9 +180,9 @@ void AddWhyCommand(CLI::App& app, int& exit_code) {
       "that differs, the define, option, feature, driver field or device "
       "feature, as\n"
       "  KIND  NAME  value in the stored entry -> value in this key\n"
-      "\"stored\" keys are compared with their nearest neighbour: why they "
-      "were "
-      "compiled.\n"
+      "A stored key is compared with its nearest neighbour, which may be the "
+      "newer of\n"
+      "both: then the difference is not why it was compiled.\n"
       "Digits are understood of keys that are stored or were asked for since "
       "kilnd\n"
       "started. Exits with 1 when nothing is known of the key.\n"

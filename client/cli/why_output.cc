@@ -96,11 +96,11 @@ json WhyJson(const v1::ExplainResponse& response) {
 
 std::string WhyText(const v1::ExplainResponse& response,
                     std::string_view target_name) {
-  std::string text = fmt::format(
-      "{}  key {}  target {}  ({})", response.label(),
-      ShortHex(response.key_id()),
-      target_name.empty() ? ShortHex(response.target()) : target_name,
-      response.state());
+  std::string text =
+      fmt::format("{}  key {}  target {}{}  ({})", response.label(),
+                  ShortHex(response.key_id()), ShortHex(response.target()),
+                  target_name.empty() ? "" : fmt::format(" ({})", target_name),
+                  response.state());
   if (!response.message().empty()) {
     text += "\n" + response.message();
   }
@@ -111,8 +111,10 @@ std::string WhyText(const v1::ExplainResponse& response,
                        response.entries_searched() == 1 ? "entry" : "entries");
   }
   const v1::ExplainResponse::Nearest& nearest = response.nearest();
-  text +=
-      fmt::format("\nnearest stored entry: key {}", ShortHex(nearest.key_id()));
+  // When entries were stored is not known.
+  text += fmt::format("\nnearest stored entry{}: key {}",
+                      response.state() == "stored" ? ", older or newer" : "",
+                      ShortHex(nearest.key_id()));
   if (nearest.target() != response.target()) {
     text += fmt::format("  target {}", ShortHex(nearest.target()));
   }

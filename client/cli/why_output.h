@@ -21,8 +21,9 @@ namespace kiln::cli {
 nlohmann::json WhyJson(const v1::ExplainResponse& response);
 
 // The key and its state, the nearest entry and in what it is like this one, and
-// a line for each difference. `target_name`: as the user named the target;
-// empty: its digest is shown.
+// a line for each difference. Targets are shown by their digests' first digits,
+// as nothing else is known of that of the nearest entry. `target_name`: as the
+// user named the key's, which is shown beside them; may be empty.
 std::string WhyText(const v1::ExplainResponse& response,
                     std::string_view target_name);
 

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "client/client.h"
+#include "kiln/v1/kiln.pb.h"
 #include "tests/client/tiny_program.h"
 #include "tests/support/daemon_process.h"
 #include "tests/support/eventually.h"
@@ -96,6 +97,38 @@ TEST_F(ClientDaemonTest, ConnectionNamesTheDaemonAndItsDevice) {
   EXPECT_FALSE(connection.target.is_none());
   EXPECT_FALSE(connection.device_name.empty());
   EXPECT_TRUE(connection.reason.empty());
+}
+
+TEST_F(ClientDaemonTest, WhatAnEngineDoesIsToldToEveryDaemon) {
+  ASSERT_OK(daemon_.Start());
+  auto client = Connect();
+  auto queue = [&] {
+    auto status = daemon_.Connect()->GetStatus();
+    return status.ok() ? status->queue() : v1::QueueStatus();
+  };
+  EXPECT_TRUE(Eventually([&] { return queue().playing() == 1; }));
+  client->SetActivity(Activity::kIdle);
+  EXPECT_TRUE(Eventually([&] { return queue().idle() == 1; }));
+  daemon_.Kill();
+  ASSERT_OK(daemon_.Start());
+  EXPECT_TRUE(Eventually([&] { return queue().idle() == 1; }));
+}
+
+TEST_F(ClientDaemonTest, WithdrawnKeyIsForgottenAndCanBeAskedForAgain) {
+  ASSERT_OK(daemon_.Start());
+  auto client = Connect();
+  ASSERT_OK(client->Register(program_));
+  ASSERT_OK_AND_ASSIGN(
+      const Digest key,
+      client->Request(testing::OpaqueKey(program_, 5), Urgency::kSpeculative));
+  EXPECT_TRUE(client->HasPending());
+  client->Withdraw(key);
+  EXPECT_FALSE(client->HasPending());
+  EXPECT_EQ(client->StateOf(key).state, VariantState::kUnknown);
+  ASSERT_OK(client->Request(testing::OpaqueKey(program_, 5)));
+  ASSERT_TRUE(AllReady(*client, {key}));
+  client->Withdraw(key);
+  EXPECT_NE(client->Resolve(key), nullptr) << "what is ready stays";
 }
 
 TEST_F(ClientDaemonTest, VariantAskedForAgainAndAgainIsSentOnce) {

@@ -123,7 +123,7 @@ TEST_F(ClientFaultTest, DaemonOfAnotherProtocolVersionIsRefusedWithBothNamed) {
   ASSERT_TRUE(Eventually(
       [&] { return client->connection().state == ConnectionState::kRefused; }));
   EXPECT_THAT(client->connection().reason,
-              AllOf(HasSubstr("3 to 3"), HasSubstr("7 to 9")));
+              AllOf(HasSubstr("2 to 4"), HasSubstr("7 to 9")));
   EXPECT_EQ(client->Resolve(key), nullptr);
   EXPECT_TRUE(Eventually([&] { return daemon.handshakes() > 1; }))
       << "a newer daemon may come: it must be tried again";
@@ -135,7 +135,7 @@ TEST_F(ClientFaultTest, DaemonThatAnswersWithAnUnknownVersionIsRefused) {
   ASSERT_TRUE(Eventually(
       [&] { return client->connection().state == ConnectionState::kRefused; }));
   EXPECT_THAT(client->connection().reason,
-              AllOf(HasSubstr("version 9"), HasSubstr("3 to 3")));
+              AllOf(HasSubstr("version 9"), HasSubstr("4 to 4")));
 }
 
 TEST_F(ClientFaultTest, DaemonThatNeverAnswersIsStalledAndDestructorReturns) {

@@ -24,8 +24,10 @@
 namespace kiln::client {
 namespace {
 
+using ::testing::AllOf;
 using testing::Eventually;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using testing::StatusIs;
 
 constexpr std::chrono::seconds kFlush{60};
@@ -220,6 +222,18 @@ TEST_F(ClientLiveTest, ManyShadersAndTextsCompileAtOnce) {
   const ShaderStatus status = client_->StateOf(handles[2]);
   EXPECT_EQ(status.state, VariantState::kFailed);
   EXPECT_THAT(status.diagnostics, HasSubstr("fill"));
+}
+
+TEST_F(ClientLiveTest, DebugNameIsInTheDiagnosticsOfAPathToo) {
+  root_.Write("small.frag", Fragment("oops"));
+  ShaderSource source = Path("small.frag");
+  source.debug_name = "night lit";
+  ASSERT_OK_AND_ASSIGN(const ShaderHandle handle, client_->Compile(source));
+  EXPECT_THAT(
+      WaitFor(Event::Kind::kShaderFailed).diagnostics,
+      AllOf(StartsWith("in night lit:\n"), HasSubstr("project/small.frag:")));
+  EXPECT_THAT(client_->StateOf(handle).diagnostics,
+              StartsWith("in night lit:\n"));
 }
 
 TEST_F(ClientLiveTest, SurfacesAreJudgedOnceAndToldAsEvents) {

@@ -2,6 +2,8 @@
 
 // `kiln compile` as scripts see it, against a real daemon.
 
+#include <sys/stat.h>
+
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -23,6 +25,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 constexpr char kLit[] = R"(#version 460
 #include "maps.glsl"
@@ -44,6 +47,8 @@ void main() { values[gl_GlobalInvocationID.x] = float(TAPS); }
 
 class CompileCommandTest : public CliTest {
  protected:
+  using CliTest::CliTest;
+
   void AddEngine() {
     Write("engine/fx/lit.frag", kLit);
     Write("engine/fx/maps.glsl", kMaps);
@@ -170,6 +175,46 @@ TEST_F(CompileCommandTest, ErrorsAreNamedByTheAuthorsFileAndLine) {
               HasSubstr("engine/fx/maps.glsl:3:"));
 }
 
+TEST_F(CompileCommandTest, DebugNameIsInEveryDiagnosticOfAPathToo) {
+  ASSERT_OK(daemon_.Start());
+  AddEngine();
+  Write("engine/fx/maps.glsl", std::string(kMaps) + "\nint x = y;\n");
+  const std::string path = "/engine/fx/lit.frag";
+  const json failed = Compile({path, "--name", "night lit"}, 1);
+  EXPECT_EQ(failed["name"], "night lit");
+  EXPECT_THAT(failed["diagnostics"],
+              AllOf(StartsWith("in night lit:\n"),
+                    HasSubstr("engine/fx/maps.glsl:3:")));
+  const CommandResult text = Run({"compile", path, "--name", "night lit"});
+  EXPECT_EQ(text.exit_code, 1);
+  EXPECT_THAT(text.err, StartsWith("in night lit:\n"));
+  EXPECT_THAT(::testing::PrintToString(text.out),
+              HasSubstr("failed   night lit (/engine/fx/lit.frag): "));
+  // Without one nothing is put in front.
+  EXPECT_THAT(Compile({path}, 1)["diagnostics"], Not(StartsWith("in ")));
+  Write("engine/fx/maps.glsl",
+        std::string(kMaps) + "#extension GL_no_such_thing : enable\n");
+  EXPECT_THAT(
+      Compile({path, "--name", "night lit"})["warnings"],
+      AllOf(StartsWith("in night lit:\n"), HasSubstr("GL_no_such_thing")));
+}
+
+TEST_F(CompileCommandTest, DebugNameIsInEveryDiagnosticOfATextToo) {
+  ASSERT_OK(daemon_.Start());
+  const std::string file = Write("blur.comp", kBlur);
+  EXPECT_THAT(
+      Compile({file, "--name", "night blur"}, 1)["diagnostics"],
+      AllOf(StartsWith("in night blur:\n"), HasSubstr("night blur:4:")));
+}
+
+TEST_F(CompileCommandTest, WhatIsNoRegularFileIsRefusedAtOnce) {
+  const std::string pipe = (folder_ / "pipe.frag").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const CommandResult result = Run({"compile", pipe});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr(pipe + "' is a pipe"));
+}
+
 TEST_F(CompileCommandTest, WarningsArePrintedAndDoNotFail) {
   ASSERT_OK(daemon_.Start());
   const std::string file = Write("warn.frag",
@@ -238,6 +283,19 @@ TEST_F(CompileCommandTest, VirtualPathThatNoRootHasExitsWithOne) {
   EXPECT_THAT(result.err + ::testing::PrintToString(result.out),
               HasSubstr("lost.frag"));
   EXPECT_EQ(Run({"compile", "/motor/fx/lit.frag"}).exit_code, 1);
+}
+
+class SealedCompileCommandTest : public CompileCommandTest {
+ protected:
+  SealedCompileCommandTest() : CompileCommandTest({{"--sealed"}, {}}) {}
+};
+
+TEST_F(SealedCompileCommandTest, NobodyIsAdvisedToAddARootToASealedDaemon) {
+  ASSERT_OK(daemon_.Start());
+  const CommandResult result = Run({"compile", Write("lit.frag", kLit)});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("sealed"), Not(HasSubstr("roots add"))));
 }
 
 }  // namespace

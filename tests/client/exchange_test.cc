@@ -24,7 +24,7 @@ class ExchangeTest : public ::testing::Test {
     program->id = key.program;
     key_ = KeyId(key);
     exchange_.AddProgram(program);
-    exchange_.AddKey(program, key, key_);
+    exchange_.AddKey(program, key, key_, Urgency::kOnScreen);
   }
 
   Exchange exchange_;
@@ -58,7 +58,8 @@ TEST_F(ExchangeTest, KeyAskedForTwiceIsSentOnce) {
   const Exchange::Outbox first = exchange_.TakeOutbox();
   ASSERT_EQ(first.keys.size(), 1u);
   ASSERT_EQ(first.programs.size(), 1u);
-  exchange_.AddKey(first.programs[0], first.keys[0].key, key_);
+  exchange_.AddKey(first.programs[0], first.keys[0].key, key_,
+                   Urgency::kOnScreen);
   EXPECT_FALSE(exchange_.AddProgram(first.programs[0]));
   EXPECT_TRUE(exchange_.TakeOutbox().keys.empty());
   EXPECT_TRUE(exchange_.TakeOutbox().programs.empty());

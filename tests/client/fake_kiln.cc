@@ -63,7 +63,7 @@ class FakeKiln::Service final : public v1::Kiln::Service {
     }
     if (behaviour_.refuses) {
       return {grpc::FAILED_PRECONDITION,
-              "no common protocol version: client speaks 3 to 3, kilnd speaks "
+              "no common protocol version: client speaks 2 to 4, kilnd speaks "
               "7 to 9"};
     }
     response->set_version(behaviour_.protocol_version);

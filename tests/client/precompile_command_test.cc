@@ -88,8 +88,9 @@ class PrecompileCommandTest : public CliTest {
     return outcome;
   }
 
-  bool IsMarked(const std::string& name) {
-    for (const json& root : RunJson({"roots"}, 0)) {
+  // `exit_code`: of `kiln roots`.
+  bool IsMarked(const std::string& name, int exit_code = 0) {
+    for (const json& root : RunJson({"roots"}, exit_code)) {
       if (root["name"] == name) {
         return root["precompiled"];
       }
@@ -170,8 +171,8 @@ TEST_F(PrecompileCommandTest, FailuresAreListedOnceAtTheEndWithDiagnostics) {
   EXPECT_THAT(text.err,
               AllOf(HasSubstr("bad.frag:3:"), HasSubstr("no_such_variable"),
                     HasSubstr("common.glsl")));
-  EXPECT_TRUE(IsMarked("engine")) << "everything was tried";
-  const auto objects = RunJson({"precompile", "--all"}, 1);
+  EXPECT_FALSE(IsMarked("engine"));
+  const auto objects = RunJson({"precompile"}, 1);
   ASSERT_THAT(objects, SizeIs(4));
   for (const json& object : objects) {
     if (object.value("shader", "") == "/engine/bad.frag") {
@@ -180,6 +181,70 @@ TEST_F(PrecompileCommandTest, FailuresAreListedOnceAtTheEndWithDiagnostics) {
     }
   }
   EXPECT_EQ(objects.back()["failed"], 2);
+}
+
+TEST_F(PrecompileCommandTest, RootWithAFailureIsTriedAgainUntilItIsMended) {
+  ASSERT_OK(daemon_.Start());
+  Write("good/plain.frag", kPlain);
+  Write("torn/bad.frag", kBad);
+  Write("torn/plain.frag", kPlain);
+  AddRoot("good");
+  AddRoot("torn");
+  const Outcome first = Precompile(1);
+  EXPECT_EQ(first.summary["marked"], false);
+  EXPECT_EQ(first.summary["uncovered"], json({"torn"}));
+  EXPECT_TRUE(IsMarked("good")) << "nothing of it failed";
+  EXPECT_FALSE(IsMarked("torn"));
+  const CommandResult text = Run({"precompile"});
+  EXPECT_EQ(text.exit_code, 1);
+  EXPECT_THAT(text.err, HasSubstr("not covered: torn"));
+  const Outcome again = Precompile(1);
+  EXPECT_THAT(again.failed, ElementsAre("/torn/bad.frag"));
+  EXPECT_THAT(again.ready, ElementsAre("/torn/plain.frag"));
+  Write("torn/bad.frag", kPlain);
+  const Outcome mended = Precompile(0);
+  EXPECT_EQ(mended.summary["marked"], true);
+  EXPECT_EQ(mended.summary["uncovered"], json::array());
+  EXPECT_TRUE(IsMarked("torn"));
+  // Covered once is not covered for ever.
+  Write("torn/bad.frag", kBad);
+  Precompile(1, {"--all"});
+  EXPECT_FALSE(IsMarked("torn"));
+  EXPECT_TRUE(IsMarked("good"));
+}
+
+TEST_F(PrecompileCommandTest, RootOfAVariantThatFailsIsNotCovered) {
+  ASSERT_OK(daemon_.Start());
+  fs::create_directories(folder_ / "torn");
+  WriteProgramFile(BrokenProgram(), folder_ / "torn");
+  fs::create_directories(folder_ / "good");
+  WriteProgramFile(TinyProgram(), folder_ / "good");
+  AddRoot("torn");
+  AddRoot("good");
+  const Outcome outcome = Precompile(1, {"--whole"});
+  EXPECT_EQ(outcome.summary["uncovered"], json({"torn"}));
+  EXPECT_TRUE(IsMarked("good"));
+}
+
+// For root, too, who may read what others may not: precompile_plan_test.cc.
+TEST_F(PrecompileCommandTest, RootThatCannotBeReadIsAFailureAndNotMissing) {
+  ASSERT_OK(daemon_.Start());
+  Write("engine/plain.frag", kPlain);
+  fs::create_symlink("circle", folder_ / "circle");
+  AddRoot("engine");
+  AddRoot("circle");
+  AddRoot("file");
+  Write("file", "was no file when it became a root\n");
+  const Outcome outcome = Precompile(1);
+  EXPECT_THAT(outcome.ready, ElementsAre("/engine/plain.frag"));
+  EXPECT_THAT(outcome.failed, UnorderedElementsAre("/circle", "/file"));
+  EXPECT_EQ(outcome.summary["missing"], json::array());
+  EXPECT_FALSE(IsMarked("circle", 1));
+  const CommandResult text = Run({"precompile"});
+  EXPECT_EQ(text.exit_code, 1);
+  EXPECT_THAT(::testing::PrintToString(text.out),
+              AllOf(HasSubstr(Folder("circle") + "' cannot be read: "),
+                    HasSubstr(Folder("file") + "' cannot be read: ")));
 }
 
 TEST_F(PrecompileCommandTest, HiddenFileIsCompiledUnderItsFullPath) {
@@ -297,6 +362,18 @@ TEST_F(PrecompileCommandTest, LinksAreFollowedOnlyWithinTheirRoot) {
               UnorderedElementsAre("/engine/lit.frag", "/engine/same.frag"));
 }
 
+TEST_F(PrecompileCommandTest, LinksThatKilndRefusesArePassedOver) {
+  ASSERT_OK(daemon_.Start());
+  Write("engine/fx/lit.frag", kPlain);
+  fs::create_symlink(folder_ / "engine/fx/lit.frag",
+                     folder_ / "engine/absolute.frag");
+  fs::create_symlink("../engine/fx/lit.frag", folder_ / "engine/round.frag");
+  fs::create_symlink("fx/lit.frag", folder_ / "engine/same.frag");
+  AddRoot("engine");
+  EXPECT_THAT(Precompile(0).ready,
+              UnorderedElementsAre("/engine/fx/lit.frag", "/engine/same.frag"));
+}
+
 TEST_F(PrecompileCommandTest, ProgramFileThatCannotBeReadIsAFailure) {
   ASSERT_OK(daemon_.Start());
   Write("engine/half.program.toml", "format = 1\nname = ");
@@ -324,6 +401,10 @@ TEST_F(PrecompileCommandTest, WrongArgumentsAreNamed) {
   EXPECT_EQ(Run({"precompile", "--jobs", "0"}).exit_code, 2);
   EXPECT_EQ(Run({"precompile", "--target", "voodoo"}).exit_code, 2);
   EXPECT_FALSE(IsMarked("engine"));
+  fs::create_symlink("circle", folder_ / "circle");
+  result = Run({"precompile", "--roots", Folder("circle")});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("circle' cannot be read: "));
 }
 
 }  // namespace

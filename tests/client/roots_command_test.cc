@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/client/cli_fixture.h"
+#include "tests/support/deep_folder.h"
 #include "tests/support/status_matchers.h"
 
 namespace kiln::testing {
@@ -23,6 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 class RootsCommandTest : public CliTest {
  protected:
@@ -65,7 +67,8 @@ TEST_F(RootsCommandTest, RootsAreListedInOrderWithWhatTheyShadow) {
                             {"fixed", false},
                             {"precompiled", false},
                             {"files", 1},
-                            {"shadowed", json::array()}}));
+                            {"shadowed", json::array()},
+                            {"unreadable", json::array()}}));
   EXPECT_EQ(roots[1]["order"], 2);
   EXPECT_EQ(roots[1]["name"], "engine");
   EXPECT_EQ(roots[1]["files"], 2);
@@ -130,6 +133,85 @@ TEST_F(RootsCommandTest, FolderIsRelativeToTheCommandAndMayBeMissing) {
   EXPECT_EQ(listed[0]["folder"], folder);
   EXPECT_EQ(listed[0]["exists"], false);
   EXPECT_THAT(Run({"roots"}).out, ElementsAre(HasSubstr("missing")));
+}
+
+TEST_F(RootsCommandTest, FileIsRefusedAsAFolder) {
+  ASSERT_OK(daemon_.Start());
+  const std::string file = Write("file", "");
+  const CommandResult result = Run({"roots", "add", "f=" + file});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr(file + "' is a file, not a folder"));
+  EXPECT_EQ(Run({"roots", "add", "f=" + file + "/below"}).exit_code, 2);
+  EXPECT_THAT(Names(), IsEmpty());
+}
+
+TEST_F(RootsCommandTest, RootThatCannotBeReadIsNotSaidToBeMissing) {
+  ASSERT_OK(daemon_.Start());
+  std::filesystem::create_symlink("circle", folder_ / "circle");
+  CommandResult result = Run({"roots", "add", Folder("circle")});
+  EXPECT_EQ(result.exit_code, 0) << "kilnd may be able to";
+  EXPECT_THAT(result.out, ElementsAre(AllOf(HasSubstr("cannot be read: "),
+                                            Not(HasSubstr("missing")))));
+  Add(Folder("file"));
+  Write("file", "was no file when it became a root\n");
+  result = Run({"roots"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(
+      result.out,
+      ElementsAre(
+          AllOf(HasSubstr("circle  " + Folder("circle")),
+                HasSubstr("cannot be read: "), Not(HasSubstr("missing"))),
+          AllOf(HasSubstr("file  " + Folder("file")),
+                HasSubstr("cannot be read: "), Not(HasSubstr("missing")))));
+  const auto listed = RunJson({"roots"}, 1);
+  ASSERT_THAT(listed, SizeIs(2));
+  ASSERT_THAT(listed[0]["unreadable"], SizeIs(1));
+  EXPECT_EQ(listed[0]["unreadable"][0]["path"], "/circle");
+}
+
+TEST_F(RootsCommandTest, FolderInARootThatCannotBeReadIsNamed) {
+  ASSERT_OK(daemon_.Start());
+  Write("engine/lit.glsl", "");
+  Add(Folder("engine"));
+  const std::string deep = MakeFolderTooDeepToRead(folder_ / "engine");
+  const CommandResult result = Run({"roots"});
+  EXPECT_EQ(result.exit_code, 1);
+  ASSERT_THAT(result.out, SizeIs(2));
+  EXPECT_THAT(result.out[0], HasSubstr("1 folder cannot be read"));
+  EXPECT_THAT(result.out[1], AllOf(StartsWith("     /engine/" + deep),
+                                   HasSubstr(" cannot be read: ")));
+}
+
+TEST_F(RootsCommandTest, NameThatIsNotPrintableIsNotChangedButRefused) {
+  ASSERT_OK(daemon_.Start());
+  for (const std::string name : {"\xff", "a\x01z", "two\nlines"}) {
+    const CommandResult result =
+        Run({"roots", "add", name + "=" + Folder("a")});
+    EXPECT_EQ(result.exit_code, 2) << name;
+    EXPECT_THAT(result.err, HasSubstr("printable")) << name;
+  }
+  Add(Folder("a"));
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{
+           {"roots", "remove", "\xff"},
+           {"roots", "add", Folder("b"), "--before", "\xff"}}) {
+    const CommandResult result = Run(arguments);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.err, HasSubstr("printable"));
+  }
+  EXPECT_THAT(Names(), ElementsAre("a"));
+}
+
+TEST_F(RootsCommandTest, SlashInANameIsRefusedAndEqualsInAFolderIsNot) {
+  ASSERT_OK(daemon_.Start());
+  const CommandResult result = Run({"roots", "add", "a/b=/tmp"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("'a/b'"), HasSubstr("a '/'")));
+  EXPECT_EQ(Run({"roots", "add", "/a/b=/tmp"}).exit_code, 2);
+  std::filesystem::create_directories(folder_ / "x=y");
+  Add(Folder("x=y"));
+  Add("later=" + Folder("later=soon"));
+  EXPECT_THAT(Names(), ElementsAre("x=y", "later"));
 }
 
 TEST_F(RootsCommandTest, RemovedRootIsGoneAndAnUnknownOneIsNamed) {
@@ -211,6 +293,9 @@ TEST_F(SealedRootsCommandTest, SealedDaemonTakesNoRootsAndSaysSo) {
               HasSubstr("sealed: compiles nothing"));
   EXPECT_EQ(Run({"precompile"}).exit_code, 1);
   EXPECT_THAT(Run({"precompile"}).err, HasSubstr("sealed"));
+  EXPECT_THAT(
+      Run({"roots"}).out,
+      ElementsAre(AllOf(HasSubstr("sealed"), Not(HasSubstr("roots add")))));
 }
 
 }  // namespace

@@ -58,6 +58,15 @@ TEST(ShaderProgramTest, EveryDebugNameMakesAValidProgram) {
   }
 }
 
+TEST(ShaderProgramTest, DebugNameIsInFrontOfWhatACompilerSaid) {
+  EXPECT_EQ(NamedDiagnostics("night lit", "a.glsl:3: error"),
+            "in night lit:\na.glsl:3: error");
+  EXPECT_EQ(NamedDiagnostics("", "a.glsl:3: error"), "a.glsl:3: error");
+  EXPECT_EQ(NamedDiagnostics("night lit", ""), "");
+  EXPECT_EQ(NamedDiagnostics("two\nlines\xff", "x"),
+            "in two_lines\xEF\xBF\xBD:\nx");
+}
+
 TEST(ShaderProgramTest, OrderOfDefinesDoesNotMatterAndTheirValuesDo) {
   ShaderSource source;
   source.path = "lit.frag";

@@ -4,6 +4,8 @@
 // living programs, against a real daemon. What a surface may say is tested in
 // tests/shaders/surface/.
 
+#include <sys/stat.h>
+
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -169,6 +171,22 @@ TEST_F(SurfaceCommandTest, WrongArgumentsAreNamed) {
   const CommandResult result = Run({"surface", "add", plain, rust});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, HasSubstr("tiny"));
+}
+
+TEST_F(SurfaceCommandTest, WhatIsNoRegularFileIsRefusedAtOnce) {
+  const std::string pipe = (folder_ / "pipe.glsl").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  CommandResult result = Run({"surface", "add", program_file_, pipe});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr(pipe + "' is a pipe"));
+  result = Run({"surface", "add", program_file_, "/dev/zero"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("'/dev/zero' is a device"));
+  const std::string folder = (folder_ / "engine").string();
+  result = Run({"surface", "add", program_file_, folder});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr(folder + "' is a directory"));
+  EXPECT_THAT(RunJson({"surface", "list", program_file_}, 0), IsEmpty());
 }
 
 TEST_F(SurfaceCommandTest, EachSurfaceAndEachEditMakesAnotherVariant) {

@@ -21,6 +21,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class WhyCommandTest : public CliTest {
@@ -149,9 +150,19 @@ TEST_F(WhyCommandTest, TextHasALineForTheKeyTheEntryAndEachDifference) {
   ASSERT_THAT(result.out, SizeIs(3));
   EXPECT_THAT(result.out[0],
               AllOf(HasSubstr("tiny opaque/none/alpha none  key "),
-                    HasSubstr("target radv:vangogh  (never asked for)")));
+                    HasSubstr(" (radv:vangogh)  (never asked for)")));
   EXPECT_THAT(result.out[1], HasSubstr("nearest stored entry: key "));
   EXPECT_EQ(result.out[2], "  key  feature Red  on -> off");
+}
+
+TEST_F(WhyCommandTest, ProgramFileThatIsNotThereIsSaidToBeMissing) {
+  for (const char* file : {"nosuch.program.toml", "no/such.program.toml"}) {
+    const CommandResult result = Run({"why", file});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.err, AllOf(HasSubstr(file), HasSubstr("no such file"),
+                                  Not(HasSubstr("--kind"))));
+  }
+  EXPECT_THAT(Run({"why", program_file_}).err, HasSubstr("--kind"));
 }
 
 TEST_F(WhyCommandTest, UnknownKeyIsAFailureAndBadWordsAreUsage) {

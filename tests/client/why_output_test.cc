@@ -13,6 +13,7 @@
 namespace kiln::cli {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
@@ -50,8 +51,8 @@ TEST(WhyOutputTest, DifferencesAreAlignedUnderTheNearestEntry) {
   Add(response, "define", "and 5 more", "", "");
   EXPECT_EQ(
       WhyText(response, "radv:vangogh"),
-      "scene opaque/none/alpha Detail  key 121212121212  target radv:vangogh  "
-      "(missing)\n"
+      "scene opaque/none/alpha Detail  key 121212121212  target abababababab "
+      "(radv:vangogh)  (missing)\n"
       "nearest stored entry: key 9f9f9f9f9f9f  same choices and device, other "
       "sources\n"
       "  file    engine/common.glsl  line 12: \"k = 1.0;\" -> line 12: \"k = "
@@ -72,6 +73,23 @@ TEST(WhyOutputTest, OtherTargetAndLabelOfTheNearestAreShown) {
               HasSubstr("key 9f9f9f9f9f9f  target cdcdcdcdcdcd  scene "
                         "opaque/none/alpha none  same sources, other choices "
                         "and device\n"));
+}
+
+TEST(WhyOutputTest, NearestOfAStoredKeyMayBeNewer) {
+  v1::ExplainResponse response = Response();
+  response.set_state("stored");
+  EXPECT_THAT(WhyText(response, ""),
+              HasSubstr("\nnearest stored entry, older or newer: key "
+                        "9f9f9f9f9f9f  "));
+}
+
+TEST(WhyOutputTest, BothTargetsAreShownTheSameWay) {
+  v1::ExplainResponse response = Response();
+  response.mutable_nearest()->set_target(std::string(32, '\xcd'));
+  EXPECT_THAT(WhyText(response, "radv:vangogh"),
+              AllOf(HasSubstr("target abababababab (radv:vangogh)  "),
+                    HasSubstr("target cdcdcdcdcdcd  ")));
+  EXPECT_THAT(WhyText(response, ""), HasSubstr("target abababababab  "));
 }
 
 TEST(WhyOutputTest, NothingComparableIsSaidWithTheCount) {
