@@ -19,13 +19,22 @@ BlockingSession::BlockingSession(RpcClient& rpc, Session session)
 absl::StatusOr<std::unique_ptr<BlockingSession>> BlockingSession::Open(
     RpcClient& rpc, std::string_view target) {
   KILN_ASSIGN_OR_RETURN(Session session, rpc.OpenSession(target));
-  return std::unique_ptr<BlockingSession>(
+  std::unique_ptr<BlockingSession> opened(
       new BlockingSession(rpc, std::move(session)));
+  v1::ClientMessage message;
+  message.mutable_set_activity()->set_activity(v1::ACTIVITY_LOADING);
+  KILN_RETURN_IF_ERROR(opened->SendMessage(std::move(message)));
+  return opened;
 }
 
 void BlockingSession::Receive() {
   for (v1::ServerMessage& message : stream_.Take()) {
     if (message.has_completion()) {
+      const uint64_t id = message.completion().request_id();
+      if (id < answered_.size() && !answered_[id]) {
+        answered_[id] = true;
+        --unanswered_;
+      }
       completions_.push_back(std::move(*message.mutable_completion()));
     } else if (message.has_pong()) {
       pong_ = message.pong().number();
@@ -51,8 +60,21 @@ absl::Status BlockingSession::SendMessage(v1::ClientMessage message) {
   return absl::OkStatus();
 }
 
-absl::Status BlockingSession::Send(std::span<const VariantKey> keys) {
+absl::Status BlockingSession::WaitForRoom(size_t count) {
+  while (room() < count) {
+    Receive();
+    if (room() < count) {
+      KILN_RETURN_IF_ERROR(WaitForNews(SteadyTime::max()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BlockingSession::Send(std::span<const VariantKey> keys,
+                                   const SendOptions& options) {
   while (!keys.empty()) {
+    KILN_RETURN_IF_ERROR(
+        WaitForRoom(std::min<size_t>(keys.size(), limits::kRequestsPerBatch)));
     v1::ClientMessage message;
     v1::ClientMessage::Batch* batch = message.mutable_batch();
     size_t bytes = 0;
@@ -62,25 +84,34 @@ absl::Status BlockingSession::Send(std::span<const VariantKey> keys) {
       v1::VariantRequest* request = batch->add_requests();
       request->set_request_id(next_request_id_++);
       wire::KeyToWire(keys.front(), request);
+      request->set_urgency(wire::UrgencyToWire(options.urgency));
+      request->set_keep(options.keep);
       bytes += request->ByteSizeLong();
       keys = keys.subspan(1);
     }
+    answered_.resize(next_request_id_);
+    unanswered_ += static_cast<size_t>(batch->requests_size());
     KILN_RETURN_IF_ERROR(SendMessage(std::move(message)));
   }
   return absl::OkStatus();
 }
 
-absl::Status BlockingSession::SendShaders(std::span<const Digest> programs) {
+absl::Status BlockingSession::SendShaders(std::span<const Digest> programs,
+                                          const SendOptions& options) {
   while (!programs.empty()) {
     v1::ClientMessage message;
     v1::ClientMessage::Batch* batch = message.mutable_batch();
     const size_t count =
         std::min<size_t>(programs.size(), limits::kRequestsPerBatch);
+    KILN_RETURN_IF_ERROR(WaitForRoom(count));
     for (const Digest& program : programs.first(count)) {
       v1::ShaderRequest* request = batch->add_shaders();
       request->set_request_id(next_request_id_++);
       request->set_program_id(std::string(program.raw()));
+      request->set_urgency(wire::UrgencyToWire(options.urgency));
     }
+    answered_.resize(next_request_id_);
+    unanswered_ += count;
     programs = programs.subspan(count);
     KILN_RETURN_IF_ERROR(SendMessage(std::move(message)));
   }

@@ -20,11 +20,20 @@
 #include "client/wakeup.h"
 #include "kiln/v1/kiln.pb.h"
 #include "proto/digest.h"
+#include "proto/limits.h"
+#include "proto/urgency.h"
 #include "proto/variant_key.h"
 
 namespace kiln::client {
 
-// One session and its stream. Confined to the thread that opened it.
+// How keys are asked for.
+struct SendOptions {
+  Urgency urgency = Urgency::kOnScreen;
+  bool keep = false;  // the daemon goes on when this session has ended
+};
+
+// One session and its stream, of a client that says it is loading. Confined to
+// the thread that opened it.
 class BlockingSession {
  public:
   // Lifetime: `rpc` outlives the session.
@@ -38,13 +47,19 @@ class BlockingSession {
   const Session& session() const { return session_; }
 
   // Sends requests for `keys`, of registered programs; the request id of each
-  // is its index in all that was sent so far, keys and shaders.
-  // Errors: Unavailable or DeadlineExceeded. Blocks: until the daemon has read
-  // them.
-  absl::Status Send(std::span<const VariantKey> keys);
+  // is its index in all that was sent so far, keys and shaders. Past
+  // limits::kUnanswered without an answer it waits for answers: whoever wants
+  // to show progress sends no more than `room()` at a time. Errors: Unavailable
+  // or DeadlineExceeded. Blocks: until they are sent.
+  absl::Status Send(std::span<const VariantKey> keys,
+                    const SendOptions& options = {});
 
   // The same for the front ends of registered programs alone.
-  absl::Status SendShaders(std::span<const Digest> programs);
+  absl::Status SendShaders(std::span<const Digest> programs,
+                           const SendOptions& options = {});
+
+  // How many requests may be sent without waiting.
+  size_t room() const { return limits::kUnanswered - unanswered_; }
 
   // The id that the next request will have.
   uint64_t next_request_id() const { return next_request_id_; }
@@ -70,12 +85,17 @@ class BlockingSession {
   absl::Status WaitForNews(SteadyTime deadline);
   void Receive();
 
+  // Blocks: until `count` more requests may be sent.
+  absl::Status WaitForRoom(size_t count);
+
   RpcClient& rpc_;
   const Session session_;
   Wakeup wakeup_;
   Stream stream_;
   std::deque<v1::Completion> completions_;
   uint64_t next_request_id_ = 0;
+  std::vector<bool> answered_;  // by request id
+  size_t unanswered_ = 0;
   uint64_t ping_ = 0;
   uint64_t pong_ = 0;
 };

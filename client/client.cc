@@ -112,17 +112,25 @@ absl::StatusOr<Digest> Client::Register(Program program) {
   return id;
 }
 
-absl::StatusOr<Digest> Client::Request(const VariantKey& key) {
+absl::StatusOr<Digest> Client::Request(const VariantKey& key, Urgency urgency) {
   const auto program = impl_->exchange().FindProgram(key.program);
   if (program == nullptr) {
     return NotRegistered(key.program);
   }
   KILN_ASSIGN_OR_RETURN(VariantKey normal, NormaliseKey(program->program, key));
   const Digest id = KeyId(normal);
-  if (!impl_->exchange().KnowsKey(id)) {
-    impl_->exchange().AddKey(program, std::move(normal), id);
+  if (!impl_->exchange().KnowsKey(id, urgency)) {
+    impl_->exchange().AddKey(program, std::move(normal), id, urgency);
   }
   return id;
+}
+
+void Client::Withdraw(const Digest& key_id) {
+  impl_->exchange().WithdrawKey(key_id);
+}
+
+void Client::SetActivity(Activity activity) {
+  impl_->exchange().SetActivity(activity);
 }
 
 bool Client::Poll(std::vector<Event>* events) {
@@ -148,7 +156,8 @@ absl::StatusOr<ShaderHandle> Client::Compile(const ShaderSource& source) {
   const bool living = program.IsLiving();
   std::string name = LibraryName(program, source);
   KILN_ASSIGN_OR_RETURN(const Digest id, Register(std::move(program)));
-  return impl_->exchange().AddShader({id, std::move(name), living});
+  return impl_->exchange().AddShader(
+      {id, std::move(name), living, source.debug_name});
 }
 
 absl::StatusOr<std::vector<ShaderHandle>> Client::Compile(

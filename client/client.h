@@ -37,6 +37,7 @@
 #include "proto/digest.h"
 #include "proto/program.h"
 #include "proto/target.h"
+#include "proto/urgency.h"
 #include "proto/variant_key.h"
 
 namespace kiln::client {
@@ -156,8 +157,8 @@ class Client {
   static std::unique_ptr<Client> Connect(ClientOptions options);
 
   // Stops the background thread and closes the connection, also with a frozen
-  // daemon, in well under a second. Variants handed out stay valid. Compiles
-  // asked for go on in the daemon.
+  // daemon, in well under a second. Variants handed out stay valid. The daemon
+  // finishes what it compiles, and drops what only this client waited for.
   // Requires: no other call is running; main() has not returned.
   ~Client();
   Client(const Client&) = delete;  // owns a thread
@@ -170,11 +171,25 @@ class Client {
   absl::StatusOr<Digest> Register(Program program);
 
   // Asks for a variant, once: later calls for the same normalised key do
-  // nothing but compute its id (1 to 2 us), so keep the id.
+  // nothing but compute its id (1 to 2 us), so keep the id. Only while it is
+  // pending, another urgency than the last moves it among what the daemon
+  // compiles next, up or down. An engine asks for what it draws now as on
+  // screen, for what a level will need as warm-up.
   // Returns: the key's id, for `Resolve`.
   // Errors: InvalidArgument naming the unknown kind, backdrop, blend, bit or
   // override, NotFound for a program that is not registered here.
-  absl::StatusOr<Digest> Request(const VariantKey& key);
+  absl::StatusOr<Digest> Request(const VariantKey& key,
+                                 Urgency urgency = Urgency::kOnScreen);
+
+  // Nobody here waits for a pending key any more: `StateOf` no longer knows it,
+  // and the daemon does not start its compile unless another client waits for
+  // it. What is ready or failed stays.
+  void Withdraw(const Digest& key_id);
+
+  // What this engine does from now on, also after a reconnect; playing until
+  // it is told. While any engine plays, one of the daemon's workers, if it has
+  // several, takes nothing but what is on screen.
+  void SetActivity(Activity activity);
 
   // Compiles a shader alone, without a pipeline: by its text, or by a path in
   // kilnd's search roots; then it is compiled again whenever its sources
@@ -192,8 +207,6 @@ class Client {
   // Forgets a shader: `StateOf` no longer knows it, no event follows, and its
   // module ends with `library().EndFrame()` unless somebody else owns it. To
   // have it back, `Compile` it again and use the handle which that returns.
-  // kilnd is not told: on this connection it goes on to compile the shader when
-  // its sources change, and the answers are ignored.
   void Release(ShaderHandle shader);
 
   // Every compiled shader. Call its EndFrame between frames.

@@ -3,6 +3,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
+#include "client/shader_program.h"
 #include "proto/text.h"
 
 namespace kiln::client {
@@ -40,21 +41,25 @@ std::shared_ptr<const KnownProgram> Exchange::FindProgram(
 }
 
 void Exchange::AddKey(const std::shared_ptr<const KnownProgram>& program,
-                      VariantKey key, const Digest& id) {
+                      VariantKey key, const Digest& id, Urgency urgency) {
   std::string label = KeyLabel(program->program, key);
   {
     absl::MutexLock lock(&table_mutex_);
     Entry pending;
     pending.status.state = VariantState::kPending;
-    if (!table_.try_emplace(id, std::move(pending)).second) {
+    pending.urgency = urgency;
+    auto [found, is_new] = table_.try_emplace(id, std::move(pending));
+    Entry& entry = found->second;
+    if (!is_new && (entry.status.state != VariantState::kPending ||
+                    std::exchange(entry.urgency, urgency) == urgency)) {
       return;  // another thread was first
     }
-    ++pending_;
+    pending_ += is_new ? 1 : 0;
   }
   {
     absl::MutexLock lock(&outbox_mutex_);
-    outbox_.keys.push_back(
-        {id, std::move(key), std::move(label), program->program.IsLiving()});
+    outbox_.keys.push_back({id, std::move(key), std::move(label),
+                            program->program.IsLiving(), urgency});
   }
   wakeup_.Notify();
 }
@@ -68,6 +73,7 @@ ShaderHandle Exchange::AddShader(ShaderRequest request) {
       return entry.handle;
     }
     entry.name = request.name;
+    entry.debug_name = request.debug_name;
     entry.handle = library_.Get(request.name);
     // Of a name that was released this frame: else EndFrame would end the
     // handle before the answer is here.
@@ -145,9 +151,46 @@ void Exchange::WaitForNews(SteadyTime deadline) const {
       absl::FromChrono(deadline - std::chrono::steady_clock::now()));
 }
 
-bool Exchange::KnowsKey(const Digest& id) const {
+bool Exchange::KnowsKey(const Digest& id, Urgency urgency) const {
   absl::ReaderMutexLock lock(&table_mutex_);
-  return table_.contains(id);
+  auto found = table_.find(id);
+  return found != table_.end() &&
+         (found->second.urgency == urgency ||
+          found->second.status.state != VariantState::kPending);
+}
+
+void Exchange::WithdrawKey(const Digest& id) {
+  {
+    absl::MutexLock lock(&table_mutex_);
+    auto found = table_.find(id);
+    if (found == table_.end() ||
+        found->second.status.state != VariantState::kPending) {
+      return;
+    }
+    Settle(found->second.status.state, VariantState::kUnknown);
+    table_.erase(found);
+  }
+  {
+    absl::MutexLock lock(&inbox_mutex_);
+    std::erase_if(inbox_, [&](const News& item) {
+      return IsAnswer(item.event.kind) && item.event.id == id;
+    });
+  }
+  {
+    absl::MutexLock lock(&outbox_mutex_);
+    std::erase_if(outbox_.keys,
+                  [&](const KeyRequest& request) { return request.id == id; });
+    outbox_.withdrawn.push_back(id);
+  }
+  wakeup_.Notify();
+}
+
+void Exchange::SetActivity(Activity activity) {
+  {
+    absl::MutexLock lock(&outbox_mutex_);
+    outbox_.activity = activity;
+  }
+  wakeup_.Notify();
 }
 
 std::shared_ptr<const ReadyVariant> Exchange::Resolve(
@@ -257,6 +300,8 @@ bool Exchange::PublishShader(News& item) {
   }
   ShaderEntry& entry = found->second;
   ShaderStatus& status = entry.status;
+  item.event.diagnostics =
+      NamedDiagnostics(entry.debug_name, item.event.diagnostics);
   if (item.event.kind == Event::Kind::kShaderReady) {
     CommitShader(entry, item);
   }

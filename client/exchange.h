@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,7 @@ struct KeyRequest {
   std::string label;
   // Its program is: the answer is for a snapshot, and later ones follow.
   bool living = false;
+  Urgency urgency = Urgency::kOnScreen;
 };
 
 // A program whose front end is asked for, to have its module in the library.
@@ -50,6 +52,7 @@ struct ShaderRequest {
   Digest program;
   std::string name;  // in the library
   bool living = false;
+  std::string debug_name = {};  // in front of its diagnostics; may be empty
 };
 
 struct SurfaceRequest {
@@ -96,10 +99,15 @@ class Exchange {
   // Blocks: until there is something to publish, or `deadline`.
   void WaitForNews(SteadyTime deadline) const;
 
-  // Enters a key as pending, unless it is known.
+  // Enters a key as pending; one that is pending already, with another urgency,
+  // is asked for again.
   void AddKey(const std::shared_ptr<const KnownProgram>& program,
-              VariantKey key, const Digest& id);
-  bool KnowsKey(const Digest& id) const;
+              VariantKey key, const Digest& id, Urgency urgency);
+  // Whether AddKey would do nothing.
+  bool KnowsKey(const Digest& id, Urgency urgency) const;
+  // Forgets a key that is pending.
+  void WithdrawKey(const Digest& id);
+  void SetActivity(Activity activity);
 
   std::shared_ptr<const ReadyVariant> Resolve(const Digest& key_id) const;
   VariantStatus StateOf(const Digest& key_id) const;
@@ -119,11 +127,13 @@ class Exchange {
 
   struct Outbox {
     std::vector<std::shared_ptr<const KnownProgram>> programs;
-    std::vector<KeyRequest> keys;  // of these programs or earlier ones
-    std::vector<Digest> releases;  // programs of shaders; before `shaders`
+    std::vector<Digest> withdrawn;  // keys; before `keys`
+    std::vector<KeyRequest> keys;   // of these programs or earlier ones
+    std::vector<Digest> releases;   // programs of shaders; before `shaders`
     std::vector<ShaderRequest> shaders;
     std::vector<SurfaceRequest> surfaces;
     std::vector<FeedbackReport> feedback;
+    std::optional<Activity> activity;
   };
 
   Outbox TakeOutbox();
@@ -152,10 +162,12 @@ class Exchange {
   struct Entry {
     VariantStatus status;
     std::shared_ptr<const ReadyVariant> variant;
+    Urgency urgency = Urgency::kOnScreen;  // as it was asked for last
   };
 
   struct ShaderEntry {
     std::string name;
+    std::string debug_name;
     ShaderHandle handle;
     ShaderOwner owner;  // of what is committed; none before the first
     ShaderStatus status;

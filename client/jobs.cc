@@ -13,6 +13,9 @@
 namespace kiln::client {
 namespace {
 
+// Of the requests that may be unanswered, those that a warm-up does not take.
+constexpr size_t kKeptForOnScreen = limits::kUnanswered / 4;
+
 // The daemon's "not now": stopping, or its queue is full. Only a rejection of
 // the request can mean that; a failed compile is final.
 bool IsTemporary(const v1::Completion& completion) {
@@ -45,16 +48,35 @@ std::optional<Digest> StoredKey(const v1::Variant& answer, const Digest& id,
 }  // namespace
 
 void Jobs::Enter(const Digest& id, Job job) {
-  if (jobs_.try_emplace(id, std::move(job)).second) {
-    wanted_.push_back(id);
+  auto [found, is_new] = jobs_.try_emplace(id, std::move(job));
+  if (is_new) {
+    PutAmongWanted(id, found->second);
   }
 }
 
+void Jobs::PutAmongWanted(const Digest& id, Job& job) {
+  job.queued = true;
+  wanted_[IndexOf(job.urgency)].push_back(id);
+}
+
 void Jobs::Want(KeyRequest request) {
+  if (auto found = jobs_.find(request.id); found != jobs_.end()) {
+    Job& known = found->second;
+    if (known.urgency != request.urgency) {
+      known.urgency = request.urgency;
+      // What is on its way, or there, needs no other turn.
+      if (known.queued || (known.request_id != 0 && !known.settled &&
+                           known.stored_as.is_none())) {
+        PutAmongWanted(request.id, known);
+      }
+    }
+    return;
+  }
   Job job;
   job.key = std::move(request.key);
   job.label = std::move(request.label);
   job.living = request.living;
+  job.urgency = request.urgency;
   Enter(request.id, std::move(job));
 }
 
@@ -67,9 +89,35 @@ void Jobs::Want(ShaderRequest request) {
   Enter(request.program, std::move(job));
 }
 
+void Jobs::Withdraw(const Digest& id) {
+  auto found = jobs_.find(id);
+  if (found == jobs_.end()) {
+    return;
+  }
+  if (found->second.request_id != 0) {
+    releases_.push_back(found->second.request_id);
+  }
+  jobs_.erase(found);
+}
+
+std::vector<uint64_t> Jobs::TakeReleases() {
+  if (releases_.size() <= limits::kRequestsPerBatch) {
+    return std::exchange(releases_, {});
+  }
+  const auto end =
+      releases_.begin() + static_cast<ptrdiff_t>(limits::kRequestsPerBatch);
+  std::vector<uint64_t> taken(releases_.begin(), end);
+  releases_.erase(releases_.begin(), end);
+  return taken;
+}
+
 void Jobs::Restart() {
-  wanted_.clear();
+  for (std::deque<Digest>& wanted : wanted_) {
+    wanted.clear();
+  }
   sent_.clear();
+  unanswered_ = 0;
+  releases_.clear();
   arriving_.clear();
   later_.clear();
   made_.clear();
@@ -78,41 +126,64 @@ void Jobs::Restart() {
     job.settled = false;
     job.request_id = 0;
     job.generation = 0;
-    wanted_.push_back(id);
+    PutAmongWanted(id, job);
   }
 }
 
 void Jobs::Retry() {
-  wanted_.insert(wanted_.end(), later_.begin(), later_.end());
-  later_.clear();
+  for (const Digest& id : std::exchange(later_, {})) {
+    if (auto found = jobs_.find(id); found != jobs_.end()) {
+      PutAmongWanted(id, found->second);
+    }
+  }
+}
+
+// Some of the room is kept for what is on screen.
+bool Jobs::HasRoomFor(Urgency urgency) const {
+  return unanswered_ + (IsBackground(urgency) ? kKeptForOnScreen : 0) <
+         limits::kUnanswered;
+}
+
+void Jobs::Ask(const Digest& id, Job& job, v1::ClientMessage_Batch* batch,
+               size_t* bytes) {
+  const v1::Urgency urgency = wire::UrgencyToWire(job.urgency);
+  if (job.is_shader) {
+    v1::ShaderRequest* request = batch->add_shaders();
+    request->set_request_id(next_request_id_);
+    request->set_program_id(std::string(id.raw()));
+    request->set_urgency(urgency);
+    *bytes += request->ByteSizeLong();
+  } else {
+    v1::VariantRequest* request = batch->add_requests();
+    request->set_request_id(next_request_id_);
+    wire::KeyToWire(job.key, request);
+    request->set_urgency(urgency);
+    *bytes += request->ByteSizeLong();
+  }
+  job.queued = false;
+  job.request_id = next_request_id_;
+  job.generation = 0;
+  sent_.emplace(next_request_id_, Sent{id, false});
+  ++unanswered_;
+  ++next_request_id_;
 }
 
 bool Jobs::FillBatch(v1::ClientMessage_Batch* batch) {
   size_t bytes = 0;
   auto size = [&] { return batch->requests_size() + batch->shaders_size(); };
-  while (!wanted_.empty() && bytes < limits::kBatchBytes &&
-         size() < static_cast<int>(limits::kRequestsPerBatch)) {
-    const Digest id = wanted_.front();
-    wanted_.pop_front();
-    auto found = jobs_.find(id);
-    if (found == jobs_.end()) {
-      continue;  // dropped with its program
+  for (const Urgency urgency : kAllUrgencies) {
+    std::deque<Digest>& wanted = wanted_[IndexOf(urgency)];
+    while (!wanted.empty() && HasRoomFor(urgency) &&
+           bytes < limits::kBatchBytes &&
+           size() < static_cast<int>(limits::kRequestsPerBatch)) {
+      const Digest id = wanted.front();
+      wanted.pop_front();
+      auto found = jobs_.find(id);
+      if (found != jobs_.end() && found->second.queued &&
+          found->second.urgency == urgency) {
+        Ask(id, found->second, batch, &bytes);
+      }  // else it was dropped, or moved
     }
-    if (found->second.is_shader) {
-      v1::ShaderRequest* request = batch->add_shaders();
-      request->set_request_id(next_request_id_);
-      request->set_program_id(std::string(id.raw()));
-      bytes += request->ByteSizeLong();
-    } else {
-      v1::VariantRequest* request = batch->add_requests();
-      request->set_request_id(next_request_id_);
-      wire::KeyToWire(found->second.key, request);
-      bytes += request->ByteSizeLong();
-    }
-    found->second.request_id = next_request_id_;
-    found->second.generation = 0;
-    sent_.emplace(next_request_id_, id);
-    ++next_request_id_;
   }
   return size() > 0;
 }
@@ -207,7 +278,10 @@ std::optional<Jobs::Failure> Jobs::Completed(const v1::Completion& completion) {
   if (sent == sent_.end()) {
     return std::nullopt;
   }
-  const Digest id = sent->second;
+  const Digest id = sent->second.id;
+  if (!std::exchange(sent->second.answered, true)) {
+    --unanswered_;
+  }
   auto found = jobs_.find(id);
   std::string diagnostics;
   if (completion.state() == v1::STATE_READY) {
@@ -223,6 +297,9 @@ std::optional<Jobs::Failure> Jobs::Completed(const v1::Completion& completion) {
   // A living program's request goes on to be answered, wanted or not.
   if (found == jobs_.end() ||
       found->second.request_id != completion.request_id()) {
+    if (found != jobs_.end() && !found->second.living) {
+      sent_.erase(sent);  // asked again since, more urgently or less
+    }
     return std::nullopt;
   }
   Job& job = found->second;
@@ -362,7 +439,7 @@ Jobs::Settled Jobs::Delivered(const Digest& id,
   }
   // An evicted artifact has to be compiled again, a damaged one read again.
   if (status.code() == absl::StatusCode::kNotFound) {
-    wanted_.push_back(id);
+    PutAmongWanted(id, job);
   } else {
     arriving_.push_back(id);
   }
@@ -374,9 +451,14 @@ void Jobs::Drop(const Digest& program) {
   if (found == jobs_.end() || !found->second.is_shader) {
     return;
   }
+  if (found->second.request_id != 0) {
+    releases_.push_back(found->second.request_id);
+  }
   jobs_.erase(found);
   // Else it would be asked for twice when it is wanted again.
-  std::erase(wanted_, program);
+  for (std::deque<Digest>& wanted : wanted_) {
+    std::erase(wanted, program);
+  }
   std::erase(later_, program);
   std::erase_if(made_,
                 [&](const Made& made) { return made.program == program; });

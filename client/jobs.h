@@ -14,8 +14,13 @@
 // arrive: a fetch that a failure or another version has overtaken is dropped.
 // Shaders, which are asked for by their program alone, go the same way.
 //
+// What is wanted more urgently is sent first, and no more is in flight than the
+// daemon reads (limits::kUnanswered), so that a warm-up never stands between a
+// draw and the daemon.
+//
 // Internal; engines use client.h.
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -56,8 +61,17 @@ class Jobs {
     std::string warnings;
   };
 
+  // A key that is wanted already, or sent, is asked for again if its urgency is
+  // another.
   void Want(KeyRequest request);
   void Want(ShaderRequest request);
+
+  // Nobody wants the key any more; the daemon is told, by TakeReleases.
+  void Withdraw(const Digest& id);
+
+  // Returns: the requests that nobody waits for since the last call, at most
+  // limits::kRequestsPerBatch.
+  std::vector<uint64_t> TakeReleases();
 
   // Every unsettled key is wanted again: a new stream knows nothing of it.
   void Restart();
@@ -125,7 +139,9 @@ class Jobs {
     Origin origin = Origin::kCompiled;
     int bad_deliveries = 0;
     bool living = false;
+    Urgency urgency = Urgency::kOnScreen;
     bool is_shader = false;
+    bool queued = false;   // it is among the wanted
     bool settled = false;  // of a living program; others are erased
     bool failing = false;  // the last answer was a failure
     Digest have;           // the key id, or module, delivered last
@@ -152,10 +168,25 @@ class Jobs {
   std::optional<Failure> ShaderReady(const Digest& id, Job& job,
                                      const v1::FrontEnd& made);
 
+  // What the daemon was asked for.
+  struct Sent {
+    Digest id;
+    bool answered = false;  // of a living program; others are erased
+  };
+
+  void PutAmongWanted(const Digest& id, Job& job);
+  bool HasRoomFor(Urgency urgency) const;
+  void Ask(const Digest& id, Job& job, v1::ClientMessage_Batch* batch,
+           size_t* bytes);
+
   absl::flat_hash_map<Digest, Job> jobs_;
   // Each unsettled key is in exactly one of these four, or being fetched.
-  std::deque<Digest> wanted_;
-  absl::flat_hash_map<uint64_t, Digest> sent_;  // by request id
+  // Wanted: by urgency; entries whose job is not `queued`, or of another
+  // urgency, are left from before and skipped.
+  std::array<std::deque<Digest>, kUrgencies> wanted_;
+  absl::flat_hash_map<uint64_t, Sent> sent_;  // by request id
+  size_t unanswered_ = 0;                     // of these
+  std::vector<uint64_t> releases_;
   std::deque<Digest> arriving_;
   std::vector<Digest> later_;
   std::deque<Made> made_;

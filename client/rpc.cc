@@ -47,6 +47,14 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& socket) {
       "unix:" + socket, grpc::InsecureChannelCredentials(), arguments);
 }
 
+// Made printable it would be another root's.
+absl::Status CheckRootName(std::string_view name) {
+  return ToValidUtf8(name) == name
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(fmt::format(
+                   "root name {} is not printable UTF-8", QuoteName(name)));
+}
+
 absl::StatusOr<Session> SessionFromWire(
     const v1::OpenSessionResponse& response) {
   Session session;
@@ -223,6 +231,28 @@ absl::StatusOr<v1::ListVariantsResponse> RpcClient::ListVariants(
   return response;
 }
 
+absl::StatusOr<v1::ListFailuresResponse> RpcClient::ListFailures(
+    std::string_view page_token) {
+  v1::ListFailuresRequest request;
+  request.set_page_token(std::string(page_token));
+  v1::ListFailuresResponse response;
+  Impl::Call call(*impl_, impl_->options.timeout);
+  KILN_RETURN_IF_ERROR(call.Result(
+      impl_->stub->ListFailures(call.context(), request, &response)));
+  return response;
+}
+
+absl::StatusOr<uint32_t> RpcClient::LiftFailures(std::string_view key_prefix) {
+  v1::LiftFailuresRequest request;
+  request.set_key_id(std::string(key_prefix));
+  request.set_all(key_prefix.empty());
+  v1::LiftFailuresResponse response;
+  Impl::Call call(*impl_, impl_->options.timeout);
+  KILN_RETURN_IF_ERROR(call.Result(
+      impl_->stub->LiftFailures(call.context(), request, &response)));
+  return response.lifted();
+}
+
 absl::Status RpcClient::PutTuning(const Digest& target, const Digest& program,
                                   const Tuning& tuning) {
   v1::PutTuningRequest request;
@@ -321,10 +351,12 @@ absl::StatusOr<bool> RpcClient::AddRoot(std::string_view name,
     return absl::InvalidArgumentError(
         fmt::format("folder '{}' is not valid UTF-8", ToValidUtf8(folder)));
   }
+  KILN_RETURN_IF_ERROR(CheckRootName(name));
+  KILN_RETURN_IF_ERROR(CheckRootName(before));
   v1::AddRootRequest request;
-  request.set_name(ToValidUtf8(name));
+  request.set_name(std::string(name));
   request.set_folder(std::string(folder));
-  request.set_before(ToValidUtf8(before));
+  request.set_before(std::string(before));
   KILN_ASSIGN_OR_RETURN(
       const v1::AddRootResponse response,
       impl_->Ask(&v1::Kiln::Stub::AddRoot, request, impl_->options.timeout));
@@ -332,8 +364,9 @@ absl::StatusOr<bool> RpcClient::AddRoot(std::string_view name,
 }
 
 absl::Status RpcClient::RemoveRoot(std::string_view name) {
+  KILN_RETURN_IF_ERROR(CheckRootName(name));
   v1::RemoveRootRequest request;
-  request.set_name(ToValidUtf8(name));
+  request.set_name(std::string(name));
   return impl_
       ->Ask(&v1::Kiln::Stub::RemoveRoot, request, impl_->options.timeout)
       .status();
@@ -343,7 +376,8 @@ absl::Status RpcClient::MarkRoots(std::span<const std::string> names,
                                   bool precompiled) {
   v1::MarkRootsRequest request;
   for (const std::string& name : names) {
-    request.add_names(ToValidUtf8(name));
+    KILN_RETURN_IF_ERROR(CheckRootName(name));
+    request.add_names(name);
   }
   request.set_precompiled(precompiled);
   return impl_->Ask(&v1::Kiln::Stub::MarkRoots, request, impl_->options.timeout)

@@ -31,6 +31,7 @@ namespace kiln::v1 {
 class ExplainRequest;
 class ExplainResponse;
 class GetStatusResponse;
+class ListFailuresResponse;
 class ListRootsResponse;
 class ListSurfacesResponse;
 class ListVariantsResponse;
@@ -100,6 +101,13 @@ class RpcClient {
 
   // The override values that ran fastest on a target, as `kiln tune` found.
   // Errors: NotFound when nothing was remembered.
+  // Pages as ListVariants.
+  absl::StatusOr<v1::ListFailuresResponse> ListFailures(
+      std::string_view page_token);
+
+  // `key_prefix`: empty for every key. Returns: how many were lifted.
+  absl::StatusOr<uint32_t> LiftFailures(std::string_view key_prefix);
+
   absl::Status PutTuning(const Digest& target, const Digest& program,
                          const Tuning& tuning);
   absl::StatusOr<Tuning> GetTuning(const Digest& target, const Digest& program);
@@ -123,7 +131,8 @@ class RpcClient {
   absl::StatusOr<v1::ListRootsResponse> ListRoots(bool with_files);
 
   // `folder` is absolute and on the daemon's machine; it need not exist yet.
-  // `before`: the root to put it before; empty: last.
+  // `before`: the root to put it before; empty: last. Errors, of all calls that
+  // name a root: InvalidArgument for a name that is not printable UTF-8.
   // Returns: whether it was there already, under the same name and folder.
   absl::StatusOr<bool> AddRoot(std::string_view name, std::string_view folder,
                                std::string_view before);

@@ -13,6 +13,7 @@
 #include "proto/module_interface.h"
 #include "proto/status_macros.h"
 #include "proto/text.h"
+#include "proto/wire.h"
 
 namespace kiln::client {
 namespace {
@@ -77,6 +78,7 @@ struct SessionLoop::Link {
   // Since when the daemon owes us a sign of life; none: it does not.
   std::optional<SteadyTime> asked_at;
   std::optional<SteadyTime> retry_at;
+  Activity told = Activity::kPlaying;  // what the daemon takes it for
 };
 
 SessionLoop::SessionLoop(ClientOptions options, Exchange& exchange)
@@ -198,6 +200,10 @@ void SessionLoop::TakeRequests() {
   Exchange::Outbox outbox = exchange_.TakeOutbox();
   for (auto& program : outbox.programs) {
     programs_.push_back(std::move(program));
+  }
+  activity_ = outbox.activity.value_or(activity_);
+  for (const Digest& key : outbox.withdrawn) {
+    jobs_.Withdraw(key);
   }
   for (KeyRequest& request : outbox.keys) {
     if (auto refused = refused_programs_.find(request.key.program);
@@ -365,6 +371,18 @@ std::optional<v1::ClientMessage> SessionLoop::NextMessage(Link& link) {
     link.ping_unanswered = true;
     link.next_ping = Now() + options_.heartbeat;
     link.asked_at = Now();
+    return message;
+  }
+  if (link.told != activity_) {
+    link.told = activity_;
+    message.mutable_set_activity()->set_activity(
+        wire::ActivityToWire(activity_));
+    return message;
+  }
+  if (const std::vector<uint64_t> released = jobs_.TakeReleases();
+      !released.empty()) {
+    message.mutable_release()->mutable_request_ids()->Add(released.begin(),
+                                                          released.end());
     return message;
   }
   if (jobs_.FillBatch(message.mutable_batch())) {

@@ -89,7 +89,8 @@ class SessionLoop {
   size_t uploaded_ = 0;  // how many of them, on this connection
   absl::flat_hash_map<Digest, std::string> refused_programs_;
   std::deque<FeedbackReport> feedback_;
-  std::vector<KnownSurface> surfaces_;  // told again to every daemon
+  std::vector<KnownSurface> surfaces_;      // told again to every daemon
+  Activity activity_ = Activity::kPlaying;  // the same
   std::chrono::milliseconds pause_;
 };
 

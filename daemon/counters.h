@@ -21,12 +21,16 @@ enum class Counter : uint8_t {
   kSessionsOpened,
   kProgramsRegistered,  // stored for the first time
   kRequests,
-  kRequestsRejected,    // unknown program, kind, bit, ...
-  kHitsStore,           // answered from RocksDB
-  kJoined,              // waited for a compile somebody else had asked for
+  kRequestsRejected,  // unknown program, kind, bit, ...
+  kHitsStore,         // answered from RocksDB
+  kJoined,            // waited for a compile somebody else had asked for
+  kCancelled,         // queued jobs dropped, since nobody waited any more
+  kPromoted,          // queued jobs that somebody wants sooner than before
+  kBackgroundHeld,  // times that background work had to wait with workers free
   kFailuresRemembered,  // answered from a failure remembered in memory
   kCompilesStarted,
   kCompilesFinished,
+  kCollapsed,  // of these, without a driver: another key had the same code
   kCompilesFailed,
   kFrontEndRuns,    // sources to SPIR-V, once a program at most
   kStagesCompiled,  // modules those made; the others were stored already
@@ -41,6 +45,7 @@ enum class Counter : uint8_t {
   kJobsTimedOut,
   kWorkersStarted,
   kWorkersCrashed,
+  kWorkersLackingALayer,  // of the sandbox; none with --sandbox=off
   kProofsProven,
   kProofsNotProvable,
   kProofsRefused,
@@ -63,9 +68,13 @@ inline constexpr std::array<std::string_view,
         "requests_rejected",
         "hits_store",
         "joined",
+        "cancelled",
+        "promoted",
+        "background_held",
         "failures_remembered",
         "compiles_started",
         "compiles_finished",
+        "collapsed",
         "compiles_failed",
         "front_end_runs",
         "stages_compiled",
@@ -80,6 +89,7 @@ inline constexpr std::array<std::string_view,
         "jobs_timed_out",
         "workers_started",
         "workers_crashed",
+        "workers_lacking_a_layer",
         "proofs_proven",
         "proofs_not_provable",
         "proofs_refused",

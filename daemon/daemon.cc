@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -72,6 +73,12 @@ absl::Status PrepareStateFolder(const std::filesystem::path& folder) {
         fmt::format("state folder '{}' is not writable", name));
   }
   return absl::OkStatus();
+}
+
+// KILN_PRESSURE: as in ReadPressureOptions.
+PressureOptions PressureFromEnvironment() {
+  const char* text = std::getenv("KILN_PRESSURE");
+  return ReadPressureOptions(text == nullptr ? "" : text);
 }
 
 storage::StoreOptions MakeStoreOptions() {
@@ -156,8 +163,10 @@ class Daemon {
 
  private:
   static WorkerPoolOptions PoolOptions(const DaemonOptions& options) {
-    return {options.worker,           options.workers,  options.job_timeout,
-            options.worker_memory_mb, options.validate, options.sealed};
+    return {options.worker,      options.workers,
+            options.job_timeout, options.worker_memory_mb,
+            options.validate,    options.sealed,
+            options.sandbox,     PressureFromEnvironment()};
   }
 
   absl::Status WatchRoots() {

@@ -35,6 +35,10 @@ client that uses it. More can be added while it runs: kiln roots add.
 A sealed kilnd never opens a source or starts a compiler; what is not stored is
 a miss that says so.
 
+Workers give up network, files, processes and privileges before they load a
+driver. What the kernel or a container does not let them give up is named in the
+log and by kiln status. With --sandbox=require such a worker is refused.
+
 Exit codes: 0 stopped on request, 1 failed while starting or running, 2 bad
 flags or settings, 3 another kilnd holds the state folder or the socket.
 
@@ -80,6 +84,11 @@ ParsedOptions ParseOptions(int argc, char** argv) {
   app.add_option("--worker-memory", options.worker_memory_mb,
                  "MiB a worker may use; 0: no limit")
       ->capture_default_str();
+  app.add_option("--sandbox", options.sandbox,
+                 "confine workers: as far as the kernel lets us (on), all or "
+                 "nothing (require), or off")
+      ->check(CLI::IsMember({"on", "off", "require"}))
+      ->capture_default_str();
   app.add_option("--warm-target", options.warm_targets,
                  "open this target at start (may be repeated)");
   app.add_option("--root", options.roots,
@@ -103,6 +112,12 @@ ParsedOptions ParseOptions(int argc, char** argv) {
       std::cerr << "kilnd: --warm-target: " << spec.status().message() << '\n';
       return {std::nullopt, kExitUsage};
     }
+  }
+  if (options.sandbox == "require" && options.worker_memory_mb == 0) {
+    std::cerr
+        << "kilnd: --sandbox=require and --worker-memory=0 exclude each other: "
+           "a limit of memory is part of the sandbox\n";
+    return {std::nullopt, kExitUsage};
   }
   if (options.sealed && !options.roots.empty()) {
     std::cerr

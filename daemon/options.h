@@ -34,6 +34,12 @@ struct DaemonOptions {
   // Data memory of one worker process in MiB (RLIMIT_DATA); 0: no limit.
   uint32_t worker_memory_mb = 4096;
 
+  // What workers give up before they load a driver (worker/sandbox.h): "off";
+  // "on", as far as the kernel lets us, and `kiln status` says how far; or
+  // "require": a worker that lacks a layer compiles nothing, and its target
+  // cannot be opened.
+  std::string sandbox = "on";
+
   // Targets whose first worker starts with the daemon, not with the first
   // session.
   std::vector<std::string> warm_targets;

@@ -36,6 +36,12 @@ void RegisteredProgram::set_front_end(std::string_view compiler,
   }
 }
 
+void RegisteredProgram::ForgetFailures() {
+  absl::MutexLock lock(&mutex_);
+  std::erase_if(results_,
+                [](const auto& entry) { return !entry.second->failure.ok(); });
+}
+
 std::vector<Module> RegisteredProgram::known_stages(
     std::string_view compiler) const {
   absl::MutexLock lock(&mutex_);

@@ -73,6 +73,9 @@ class RegisteredProgram {
       std::string_view compiler) const;
   void set_front_end(std::string_view compiler, FrontEndResult result);
 
+  // Of any compiler, so that it runs again.
+  void ForgetFailures();
+
   // Stages that this compiler has made already, for this program or another
   // whose stage reads the same sources. Empty once `front_end` is there.
   std::vector<Module> known_stages(std::string_view compiler) const;

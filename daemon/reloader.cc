@@ -2,6 +2,7 @@
 #include "daemon/reloader.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -67,16 +68,31 @@ void Reloader::Forget(const Subscriber* subscriber) {
   subscriptions_.erase(first, last);
 }
 
+void Reloader::Forget(const Subscriber* subscriber,
+                      const absl::flat_hash_set<uint64_t>& requests) {
+  absl::MutexLock lock(&mutex_);
+  auto item = subscriptions_.lower_bound({subscriber, Digest()});
+  while (item != subscriptions_.end() && item->first.first == subscriber) {
+    item = requests.contains(item->second->wish.request_id)
+               ? subscriptions_.erase(item)
+               : std::next(item);
+  }
+}
+
 void Reloader::Ask(const SubscriptionPtr& subscription,
                    const ProgramState& state) {
+  const Wish& wish = subscription->wish;
+  bool again = false;
   {
     absl::MutexLock lock(&subscription->mutex);
     if (state.generation > 0 && state.generation <= subscription->generation) {
       return;  // somebody was faster
     }
-    subscription->generation = state.generation;
+    again = std::exchange(subscription->generation, state.generation) > 0;
   }
-  const Wish& wish = subscription->wish;
+  if (again) {  // it waits for an earlier snapshot no more
+    scheduler_.Release(wish.client, {&wish.request_id, 1}, /*tell=*/false);
+  }
   auto on_answer = [this, subscription,
                     generation = state.generation](const Answer& answer) {
     Answered(subscription, generation, answer);
@@ -94,12 +110,17 @@ void Reloader::Ask(const SubscriptionPtr& subscription,
   if (state.program != nullptr) {
     key.program = state.program->id();
   }
+  const Asker asker{wish.client, wish.request_id, wish.urgency, wish.keep};
   if (wish.front_end_only && state.program != nullptr) {
-    scheduler_.RequestFrontEnd(wish.target, state.program,
-                               /*background=*/false, std::move(on_answer));
-    return;
+    scheduler_.RequestFrontEnd(wish.target, state.program, asker,
+                               std::move(on_answer));
+  } else {
+    scheduler_.Request(wish.target, std::move(key), asker,
+                       std::move(on_answer));
   }
-  scheduler_.Request(wish.target, std::move(key), std::move(on_answer));
+  if (subscription->subscriber.expired()) {
+    scheduler_.Release(wish.client);  // it has gone while this was asked
+  }
 }
 
 void Reloader::Answered(const SubscriptionPtr& subscription,
@@ -204,7 +225,8 @@ void Reloader::WarmUnused(const std::map<Digest, ProgramState>& states) {
     }
   }
   for (const auto& [target, state] : unused) {
-    scheduler_.RequestFrontEnd(target, state.program, /*background=*/true,
+    scheduler_.RequestFrontEnd(target, state.program,
+                               {.urgency = Urgency::kSpeculative},
                                [](const Answer&) {});
   }
 }

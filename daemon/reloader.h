@@ -12,6 +12,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "daemon/counters.h"
@@ -36,6 +37,9 @@ struct Wish {
   OpenTargetPtr target;
   VariantKey key;  // any form; `key.program` as it was registered
   bool front_end_only = false;
+  uint64_t client = 0;  // the subscriber's, for the scheduler
+  Urgency urgency = Urgency::kOnScreen;
+  bool keep = false;  // as in Asker
 };
 
 // Thread-safe. Requires: everything passed in outlives it.
@@ -53,8 +57,10 @@ class Reloader {
   void Request(const std::shared_ptr<Subscriber>& subscriber, Wish wish,
                Batch& batch);
 
-  // Ends every subscription of a subscriber.
+  // Ends every subscription of a subscriber, or those of some requests.
   void Forget(const Subscriber* subscriber);
+  void Forget(const Subscriber* subscriber,
+              const absl::flat_hash_set<uint64_t>& requests);
 
   // Something in the search roots or in a surface set may have changed: asks
   // again for what has a new snapshot, first what most clients use, then the

@@ -2,6 +2,7 @@
 #include "daemon/scheduler.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
@@ -10,17 +11,12 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "proto/limits.h"
 #include "proto/status_macros.h"
 #include "proto/text.h"
 #include "storage/variant_store.h"
 
 namespace kiln::daemon {
 namespace {
-
-// Failures kept in memory; past this many all are forgotten, which costs
-// compiles that fail again, no more.
-constexpr size_t kMaxFailures = 10000;
 
 Answer Rejected(const absl::Status& status) {
   Answer answer;
@@ -56,6 +52,10 @@ absl::Status Sealed() {
       "sealed: it is not stored, and nothing is compiled here");
 }
 
+absl::Status Released() {
+  return absl::CancelledError("nobody waits for it any more");
+}
+
 Answer OfFrontEnd(const CompileJob& job,
                   const std::shared_ptr<const FrontEndResult>& made,
                   Origin origin) {
@@ -74,7 +74,7 @@ Answer OfFrontEnd(const CompileJob& job,
 }  // namespace
 
 void Scheduler::Request(const OpenTargetPtr& target, VariantKey key,
-                        OnAnswer on_answer) {
+                        const Asker& asker, OnAnswer on_answer) {
   counters_.Add(Counter::kRequests);
   auto program = registry_.Find(key.program);
   absl::StatusOr<VariantKey> normal =
@@ -89,20 +89,21 @@ void Scheduler::Request(const OpenTargetPtr& target, VariantKey key,
   job->target = target;
   job->program = *std::move(program);
   job->key = *std::move(normal);
-  if (!job->key.overrides.empty()) {
-    registry_.LoadFrontEnd(*job->program, target->compiler);
-    if (job->program->front_end(target->compiler) == nullptr &&
+  Waiter request{asker, std::move(on_answer), std::move(job)};
+  if (!request.job->key.overrides.empty()) {
+    registry_.LoadFrontEnd(*request.job->program, target->compiler);
+    if (request.job->program->front_end(target->compiler) == nullptr &&
         pool_ != nullptr) {
-      Park({std::move(job), std::move(on_answer)});
+      Park(std::move(request));
       return;
     }
   }
-  Proceed({std::move(job), std::move(on_answer)});
+  Proceed(std::move(request), nullptr);
 }
 
 void Scheduler::RequestFrontEnd(const OpenTargetPtr& target,
                                 std::shared_ptr<RegisteredProgram> program,
-                                bool background, OnAnswer on_answer) {
+                                const Asker& asker, OnAnswer on_answer) {
   counters_.Add(Counter::kRequests);
   auto job = std::make_shared<CompileJob>();
   job->target = target;
@@ -110,7 +111,6 @@ void Scheduler::RequestFrontEnd(const OpenTargetPtr& target,
   job->key.program = job->program->id();
   job->label = FrontEndLabel(*job->program);
   job->front_end_only = true;
-  job->background = background;
   registry_.LoadFrontEnd(*job->program, target->compiler);
   if (const auto known = job->program->front_end(target->compiler)) {
     counters_.Add(Counter::kHitsStore);
@@ -122,10 +122,10 @@ void Scheduler::RequestFrontEnd(const OpenTargetPtr& target,
     on_answer(Failed(Sealed(), nullptr, job->label));
     return;
   }
-  Park({std::move(job), std::move(on_answer)});
+  Park({asker, std::move(on_answer), std::move(job)});
 }
 
-void Scheduler::Park(Parked request) {
+void Scheduler::Park(Waiter request) {
   const CompileJob& first = *request.job;
   auto front_end = std::make_shared<CompileJob>();
   front_end->target = first.target;
@@ -133,30 +133,16 @@ void Scheduler::Park(Parked request) {
   front_end->key = first.key;
   front_end->label = FrontEndLabel(*first.program);
   front_end->front_end_only = true;
-  front_end->background = first.background;
-  bool promote = false;
-  {
-    absl::MutexLock lock(&mutex_);
-    std::vector<Parked>& parked =
-        parked_[{first.target->id, first.program->id()}];
-    const bool is_first = parked.empty();
-    // A client waits for what was background work until now.
-    promote = !is_first && !first.background;
-    parked.push_back(std::move(request));
-    if (!is_first && !promote) {
-      return;
-    }
+  const FlightKey key(first.target->id, first.program->id());
+  absl::MutexLock lock(&mutex_);
+  Flight& flight = flights_[key];
+  if (flight.job == nullptr) {
+    flight.job = std::move(front_end);
   }
-  boost::asio::post(io_, [this, promote, job = std::move(front_end)] {
-    if (promote) {
-      pool_->Promote(*job);
-    } else {
-      pool_->Submit(job);
-    }
-  });
+  Enter(key, std::move(request));
 }
 
-void Scheduler::Proceed(Parked request) {
+void Scheduler::Proceed(Waiter request, const FlightKey* from) {
   CompileJob& job = *request.job;
   if (const auto front_end = job.program->front_end(job.target->compiler);
       front_end != nullptr && !job.key.overrides.empty()) {
@@ -170,55 +156,56 @@ void Scheduler::Proceed(Parked request) {
   auto stored = store_.GetArtifact(job.target->id, job.key);
   if (stored.ok() && stored->has_value()) {
     counters_.Add(Counter::kHitsStore);
+    if (from != nullptr) {
+      absl::MutexLock lock(&mutex_);
+      TakeTicket(request.asker, *from);
+    }
     request.on_answer(
         Ready(std::make_shared<const Artifact>(**std::move(stored)), job.label,
               Origin::kStore));
     return;
   }
   registry_.LoadFrontEnd(*job.program, job.target->compiler);
-  RequestMissing(std::move(request.job), std::move(request.on_answer));
+  RequestMissing(std::move(request), from);
 }
 
-void Scheduler::RequestMissing(std::shared_ptr<CompileJob> job,
-                               OnAnswer on_answer) {
+void Scheduler::RequestMissing(Waiter request, const FlightKey* from) {
+  const std::shared_ptr<CompileJob> job = std::move(request.job);
   // A key's digest says nothing of it: `kiln why` knows it by what is noted.
   asked_.Ask(job->target->id, job->key_id, job->key, job->label);
-  const FlightKey flight_key(job->target->id, job->key_id);
+  const FlightKey key(job->target->id, job->key_id);
   Answer answer;
   {
     absl::MutexLock lock(&mutex_);
-    if (auto flight = flights_.find(flight_key); flight != flights_.end()) {
+    const bool wanted = from == nullptr || TakeTicket(request.asker, *from);
+    if (auto flight = flights_.find(key); wanted && flight != flights_.end()) {
       counters_.Add(Counter::kJoined);
-      flight->second.push_back(std::move(on_answer));
+      Enter(key, std::move(request));
       return;
     }
     // A compile may have ended since the caller looked.
     auto stored = store_.GetArtifact(job->target->id, job->key);
-    auto failure = failures_.find(flight_key);
+    const std::optional<Failure> failure = FindFailure(*job);
     if (stored.ok() && stored->has_value()) {
       counters_.Add(Counter::kHitsStore);
       answer = Ready(std::make_shared<const Artifact>(**std::move(stored)),
                      job->label, Origin::kStore);
-    } else if (failure != failures_.end()) {
+    } else if (failure.has_value()) {
       counters_.Add(Counter::kFailuresRemembered);
-      answer = Failed(failure->second.status, failure->second.diagnostics,
-                      job->label);
+      answer = Failed(failure->status, failure->diagnostics, job->label);
     } else if (pool_ == nullptr) {
       counters_.Add(Counter::kSealedMisses);
       answer = Failed(Sealed(), nullptr, job->label);
-    } else if (flights_.size() >= limits::kQueuedJobs) {
-      // Not a fault of the key: clients ask again a little later.
-      answer = Rejected(absl::ResourceExhaustedError(
-          fmt::format("{} compiles are waiting already", flights_.size())));
+    } else if (!wanted) {
+      answer = Rejected(Released());
     } else {
-      flights_[flight_key].push_back(std::move(on_answer));
-      boost::asio::post(io_,
-                        [this, job = std::move(job)] { pool_->Submit(job); });
+      flights_[key].job = job;
+      Enter(key, std::move(request));
       return;
     }
   }
-  asked_.Settle(flight_key.first, flight_key.second, answer.status);
-  on_answer(answer);
+  asked_.Settle(key.first, key.second, answer.status);
+  request.on_answer(answer);
 }
 
 void Scheduler::OnJobDone(std::shared_ptr<CompileJob> job, JobOutcome outcome) {
@@ -229,47 +216,65 @@ void Scheduler::OnJobDone(std::shared_ptr<CompileJob> job, JobOutcome outcome) {
   });
 }
 
-// Whatever came of it, the parked requests go on: the pool knows why a front
-// end failed, and runs one that was lost again.
+// Whatever came of it, what waited for it goes on: the pool knows why a front
+// end failed, and runs one that was lost again. What is released meanwhile has
+// no ticket any more.
 void Scheduler::CompleteFrontEnd(const CompileJob& job,
                                  const JobOutcome& outcome) {
-  std::vector<Parked> parked;
+  const FlightKey key(job.target->id, job.program->id());
+  std::vector<Waiter> waiters;
   {
     absl::MutexLock lock(&mutex_);
-    auto found = parked_.find({job.target->id, job.program->id()});
-    if (found != parked_.end()) {
-      parked = std::move(found->second);
-      parked_.erase(found);
-    }
+    waiters = EndFlight(key, /*keep_tickets=*/true);
   }
   if (!outcome.status.ok()) {
     spdlog::warn("front end failed label=\"{}\" target={} error=\"{}\"",
                  job.label, job.target->spec,
                  Shorten(outcome.status.ToString(), 600));
   }
-  for (Parked& request : parked) {
-    if (!request.job->front_end_only) {
-      Proceed(std::move(request));
+  for (Waiter& waiter : waiters) {
+    if (!waiter.job->front_end_only) {
+      Proceed(std::move(waiter), &key);
       continue;
     }
+    {
+      absl::MutexLock lock(&mutex_);
+      TakeTicket(waiter.asker, key);
+    }
     const auto made = job.program->front_end(job.target->compiler);
-    request.on_answer(
+    waiter.on_answer(
         made != nullptr
-            ? OfFrontEnd(*request.job, made, Origin::kCompiled)
-            : Failed(outcome.status, outcome.diagnostics, request.job->label));
+            ? OfFrontEnd(*waiter.job, made, Origin::kCompiled)
+            : Failed(outcome.status, outcome.diagnostics, waiter.job->label));
   }
 }
 
-absl::Status Scheduler::StoreArtifact(const CompileJob& job,
-                                      const Artifact& artifact) {
+absl::Status Scheduler::StoreArtifact(
+    const CompileJob& job, const Artifact& artifact,
+    const std::vector<Module>& variant_modules) {
   // Known to the store already, unless one was lost: then it is put back.
   std::vector<storage::Module> modules;
-  if (const auto front_end = job.program->front_end(job.target->compiler)) {
+  std::map<Stage, ByteView> interfaces;
+  const auto front_end = job.program->front_end(job.target->compiler);
+  if (front_end != nullptr) {
     for (const Module& module : front_end->modules) {
       modules.push_back({module.id.module, module.spirv});
+      interfaces[module.id.stage] = module.interface;
     }
   }
-  return store_.PutArtifact(artifact, modules);
+  for (const Module& module : variant_modules) {
+    modules.push_back({module.id.module, module.spirv});
+  }
+  KILN_RETURN_IF_ERROR(store_.PutArtifact(artifact, modules));
+  for (const Module& module : variant_modules) {
+    // What an engine binds is what the whole shader declares.
+    const ByteView interface = interfaces[module.id.stage];
+    if (!interface.empty() &&
+        !store_.PutInterface(module.id.module, interface).ok()) {
+      counters_.Add(Counter::kStoreErrors);
+    }
+  }
+  return absl::OkStatus();
 }
 
 void Scheduler::Complete(const CompileJob& job, JobOutcome outcome) {
@@ -289,9 +294,12 @@ void Scheduler::Complete(const CompileJob& job, JobOutcome outcome) {
   if (outcome.status.ok()) {
     auto artifact =
         std::make_shared<const Artifact>(*std::move(outcome.artifact));
-    outcome.status = StoreArtifact(job, *artifact);
+    outcome.status = StoreArtifact(job, *artifact, outcome.variant_modules);
     if (outcome.status.ok()) {
       counters_.Add(Counter::kCompilesFinished);
+      if (outcome.collapsed) {
+        counters_.Add(Counter::kCollapsed);
+      }
       counters_.Add(artifact->proof == Proof::kProven
                         ? Counter::kProofsProven
                         : Counter::kProofsNotProvable);
@@ -313,25 +321,21 @@ void Scheduler::Complete(const CompileJob& job, JobOutcome outcome) {
                  job.label, job.key_id.ShortHex(), job.target->spec,
                  Shorten(answer.status.ToString(), 600));
   }
+  if (outcome.permanent) {
+    StoreFailure(job, outcome);
+  }
   asked_.Settle(job.target->id, job.key_id, answer.status);
-  std::vector<OnAnswer> waiters;
+  std::vector<Waiter> waiters;
   {
     absl::MutexLock lock(&mutex_);
-    const FlightKey flight_key(job.target->id, job.key_id);
+    const FlightKey key(job.target->id, job.key_id);
     if (outcome.permanent) {
-      if (failures_.size() >= kMaxFailures) {
-        failures_.clear();
-      }
-      failures_.insert_or_assign(flight_key,
-                                 Failure{outcome.status, outcome.diagnostics});
+      Remember(key, {outcome.status, outcome.diagnostics});
     }
-    if (auto flight = flights_.find(flight_key); flight != flights_.end()) {
-      waiters = std::move(flight->second);
-      flights_.erase(flight);
-    }
+    waiters = EndFlight(key, /*keep_tickets=*/false);
   }
-  for (const OnAnswer& on_answer : waiters) {
-    on_answer(answer);
+  for (const Waiter& waiter : waiters) {
+    waiter.on_answer(answer);
   }
 }
 

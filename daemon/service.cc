@@ -17,6 +17,7 @@
 
 #include "daemon/artifact_call.h"
 #include "daemon/explain_call.h"
+#include "daemon/failures_call.h"
 #include "daemon/module_call.h"
 #include "daemon/register_call.h"
 #include "daemon/roots_call.h"
@@ -76,6 +77,36 @@ absl::Status List(ServiceContext& context,
   return absl::OkStatus();
 }
 
+void FillQueue(const PoolSnapshot& pool, v1::GetStatusResponse* response) {
+  v1::QueueStatus* queue = response->mutable_queue();
+  auto queued = [&](Urgency urgency) {
+    return static_cast<uint32_t>(pool.queued_by_class[IndexOf(urgency)]);
+  };
+  auto clients = [&](Activity activity) {
+    return static_cast<uint32_t>(pool.activity[IndexOf(activity)]);
+  };
+  queue->set_on_screen(queued(Urgency::kOnScreen));
+  queue->set_warm_up(queued(Urgency::kWarmUp));
+  queue->set_speculative(queued(Urgency::kSpeculative));
+  queue->set_background_running(static_cast<uint32_t>(pool.background_running));
+  queue->set_background_limit(static_cast<uint32_t>(pool.background_limit));
+  queue->set_workers(static_cast<uint32_t>(pool.workers_limit));
+  queue->set_playing(clients(Activity::kPlaying));
+  queue->set_loading(clients(Activity::kLoading));
+  queue->set_idle(clients(Activity::kIdle));
+  v1::PressureStatus* pressure = response->mutable_pressure();
+  if (pool.pressure.cpu) {
+    pressure->set_cpu(*pool.pressure.cpu);
+  }
+  if (pool.pressure.memory) {
+    pressure->set_memory(*pool.pressure.memory);
+  }
+  if (pool.pressure.io) {
+    pressure->set_io(*pool.pressure.io);
+  }
+  pressure->set_background(std::string(BackoffText(pool.pressure.backoff)));
+}
+
 void FillStatus(const ServiceContext& context, bool draining,
                 const PoolSnapshot& pool, v1::GetStatusResponse* response) {
   const storage::StoreCounts counts = context.store.counts();
@@ -94,6 +125,7 @@ void FillStatus(const ServiceContext& context, bool draining,
   response->set_open_sessions(static_cast<uint32_t>(context.sessions.size()));
   response->set_jobs_queued(static_cast<uint32_t>(pool.jobs_queued));
   response->set_jobs_running(static_cast<uint32_t>(pool.jobs_running));
+  FillQueue(pool, response);
   const sources::SourceCache::Counters sources =
       context.live_programs.source_counters();
   context.counters.Set(Counter::kSourceStats, sources.stats);
@@ -110,6 +142,12 @@ void FillStatus(const ServiceContext& context, bool draining,
     out->set_state(worker.state);
     out->set_job(ToValidUtf8(worker.job));
     out->set_jobs_done(worker.jobs_done);
+    for (const SandboxLayer& layer : worker.sandbox) {
+      v1::SandboxLayer* told = out->add_sandbox();
+      told->set_name(layer.name);
+      told->set_holds(layer.holds);
+      told->set_detail(layer.detail);
+    }
   }
 }
 
@@ -183,6 +221,18 @@ class Service final : public v1::Kiln::CallbackService {
       grpc::CallbackServerContext* call, const v1::ListVariantsRequest* request,
       v1::ListVariantsResponse* response) override {
     return Answer(call, List(context_, *request, response));
+  }
+
+  grpc::ServerUnaryReactor* ListFailures(
+      grpc::CallbackServerContext* call, const v1::ListFailuresRequest* request,
+      v1::ListFailuresResponse* response) override {
+    return Answer(call, AnswerListFailures(context_, *request, response));
+  }
+
+  grpc::ServerUnaryReactor* LiftFailures(
+      grpc::CallbackServerContext* call, const v1::LiftFailuresRequest* request,
+      v1::LiftFailuresResponse* response) override {
+    return Answer(call, AnswerLiftFailures(context_, *request, response));
   }
 
   grpc::ServerUnaryReactor* PutTuning(grpc::CallbackServerContext* call,

@@ -39,6 +39,22 @@ std::optional<Session> SessionRegistry::Attach(uint64_t id,
   return found->second.session;
 }
 
+void SessionRegistry::SetActivity(uint64_t id, Activity activity) {
+  absl::MutexLock lock(&mutex_);
+  if (auto found = entries_.find(id); found != entries_.end()) {
+    found->second.activity = activity;
+  }
+}
+
+std::array<size_t, kActivities> SessionRegistry::activities() const {
+  std::array<size_t, kActivities> counts{};
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [id, entry] : entries_) {
+    counts[IndexOf(entry.activity)] += entry.attached ? 1 : 0;
+  }
+  return counts;
+}
+
 void SessionRegistry::Close(uint64_t id) {
   absl::MutexLock lock(&mutex_);
   entries_.erase(id);

@@ -4,7 +4,9 @@
 // Open sessions: which client wants variants for which target. A session lives
 // as long as its stream, or for a minute without one.
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,7 +14,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
-#include "daemon/worker_pool.h"
+#include "daemon/compile_job.h"
+#include "proto/urgency.h"
 
 namespace kiln::daemon {
 
@@ -34,6 +37,12 @@ class SessionRegistry {
   std::optional<Session> Attach(uint64_t id,
                                 Clock::time_point now = Clock::now());
 
+  // What the client of an attached session does; playing until it is told.
+  void SetActivity(uint64_t id, Activity activity);
+
+  // Attached sessions by what their clients do.
+  std::array<size_t, kActivities> activities() const;
+
   // The end of an attached session.
   void Close(uint64_t id);
 
@@ -44,6 +53,7 @@ class SessionRegistry {
     Session session;
     Clock::time_point opened;
     bool attached = false;
+    Activity activity = Activity::kPlaying;
   };
 
   mutable absl::Mutex mutex_;

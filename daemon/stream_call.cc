@@ -2,7 +2,10 @@
 #include "daemon/stream_call.h"
 
 #include <utility>
+#include <vector>
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <fmt/format.h>
 #include <grpcpp/server_context.h>
 #include <spdlog/spdlog.h>
@@ -15,10 +18,6 @@
 
 namespace kiln::daemon {
 namespace {
-
-// Requests of one stream that may wait for an answer. It bounds the outbox
-// too, since nothing but answers, pongs and one notice is ever sent.
-constexpr size_t kMaxUnanswered = limits::kQueuedJobs;
 
 // Bytes that may wait to be written. A client that neither reads nor ends (a
 // debugger holds it) is cut off here instead of growing the daemon.
@@ -102,7 +101,18 @@ void StreamCall::OnReadDone(bool ok) {
     End(status);
     return;
   }
+  {
+    absl::MutexLock lock(&mutex_);
+    paused_ = !MayRead();
+    if (paused_) {
+      return;
+    }
+  }
   StartRead(&incoming_);
+}
+
+bool StreamCall::MayRead() {
+  return unanswered_ < limits::kUnanswered;
 }
 
 absl::Status StreamCall::Handle(const v1::ClientMessage& message) {
@@ -122,6 +132,12 @@ absl::Status StreamCall::Handle(const v1::ClientMessage& message) {
     Send(std::move(pong));
   } else if (message.has_feedback()) {
     HandleFeedback(message.feedback());
+  } else if (message.has_release()) {
+    return HandleRelease(message.release());
+  } else if (message.has_set_activity()) {
+    context_.sessions.SetActivity(
+        session_id_, wire::ActivityFromWire(message.set_activity().activity()));
+    TellActivity();
   }
   return absl::OkStatus();  // a message of a newer contract is ignored
 }
@@ -136,6 +152,7 @@ absl::Status StreamCall::Attach(uint64_t session_id) {
         fmt::format("session_id {:#x} is not an open session", session_id));
   }
   session_id_ = session_id;
+  TellActivity();
   return absl::OkStatus();
 }
 
@@ -149,11 +166,6 @@ absl::Status StreamCall::HandleBatch(const v1::ClientMessage::Batch& batch) {
   }
   {
     absl::MutexLock lock(&mutex_);
-    if (unanswered_ + size > kMaxUnanswered) {
-      return absl::ResourceExhaustedError(
-          fmt::format("over {} requests of this stream wait for an answer",
-                      kMaxUnanswered));
-    }
     unanswered_ += size;
   }
   Reloader::Batch programs;
@@ -183,6 +195,8 @@ void StreamCall::HandleShader(const v1::ShaderRequest& request,
   }
   Wish wish{request.request_id(), session_->target, {}, true};
   wish.key.program = *program;
+  wish.client = session_id_;
+  wish.urgency = wire::UrgencyFromWire(request.urgency());
   context_.reloader.Request(shared_from_this(), std::move(wish), batch);
 }
 
@@ -193,9 +207,34 @@ void StreamCall::HandleRequest(const v1::VariantRequest& request,
     Reject(request.request_id(), key.status());
     return;
   }
-  context_.reloader.Request(
-      shared_from_this(),
-      {request.request_id(), session_->target, *std::move(key)}, batch);
+  Wish wish{request.request_id(), session_->target, *std::move(key)};
+  wish.client = session_id_;
+  wish.urgency = wire::UrgencyFromWire(request.urgency());
+  wish.keep = request.keep();
+  context_.reloader.Request(shared_from_this(), std::move(wish), batch);
+}
+
+absl::Status StreamCall::HandleRelease(
+    const v1::ClientMessage::Release& release) {
+  if (release.request_ids_size() >
+      static_cast<int>(limits::kRequestsPerBatch)) {
+    return absl::InvalidArgumentError(
+        fmt::format("release.request_ids has {} entries, over the limit of {}",
+                    release.request_ids_size(), limits::kRequestsPerBatch));
+  }
+  const std::vector<uint64_t> ids(release.request_ids().begin(),
+                                  release.request_ids().end());
+  // The answers first: they are those of subscriptions, too.
+  context_.scheduler.Release(session_id_, ids, /*tell=*/true);
+  context_.reloader.Forget(this, {ids.begin(), ids.end()});
+  return absl::OkStatus();
+}
+
+// The pool lives on the io thread; what it is told is what holds then.
+void StreamCall::TellActivity() {
+  boost::asio::post(context_.io, [&context = context_] {
+    context.pool.SetActivity(context.sessions.activities());
+  });
 }
 
 void StreamCall::Deliver(uint64_t request_id, const Answer& answer,
@@ -207,7 +246,6 @@ void StreamCall::Deliver(uint64_t request_id, const Answer& answer,
   v1::ServerMessage message = ToMessage(request_id, answer);
   {
     absl::MutexLock lock(&mutex_);
-    unanswered_ -= first ? 1 : 0;
     // A program that does not compile fails key after key for one reason.
     if (std::exchange(last_diagnostics_, answer.diagnostics) ==
             answer.diagnostics &&
@@ -215,7 +253,7 @@ void StreamCall::Deliver(uint64_t request_id, const Answer& answer,
       message.mutable_completion()->mutable_failure()->clear_diagnostics();
     }
   }
-  Send(std::move(message));
+  Send(std::move(message), first);
 }
 
 void StreamCall::HandleFeedback(const v1::ClientMessage::Feedback& feedback) {
@@ -231,13 +269,13 @@ void StreamCall::HandleFeedback(const v1::ClientMessage::Feedback& feedback) {
   }
 }
 
-void StreamCall::Send(v1::ServerMessage message) {
+void StreamCall::Send(v1::ServerMessage message, bool answers) {
   absl::MutexLock lock(&mutex_);
   if (finished_ || ending_) {
     return;
   }
   outbox_bytes_ += message.ByteSizeLong();
-  outbox_.push_back(std::move(message));
+  outbox_.push_back({std::move(message), answers});
   if (outbox_bytes_ > kMaxOutboxBytes) {
     // The message being written must stay; the call ends once it is through or
     // the client is gone.
@@ -263,7 +301,7 @@ void StreamCall::StartNext() {
   }
   if (!outbox_.empty()) {
     writing_ = true;
-    StartWrite(&outbox_.front());
+    StartWrite(&outbox_.front().message);
   } else if (ending_) {
     finished_ = true;
     Finish(wire::ToGrpc(*ending_));
@@ -271,15 +309,24 @@ void StreamCall::StartNext() {
 }
 
 void StreamCall::OnWriteDone(bool ok) {
-  absl::MutexLock lock(&mutex_);
-  writing_ = false;
-  outbox_bytes_ -= outbox_.front().ByteSizeLong();
-  outbox_.pop_front();
-  if (!ok) {  // the client is gone
-    outbox_.clear();
-    ending_ = absl::CancelledError("the client is gone");
+  bool read = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    writing_ = false;
+    outbox_bytes_ -= outbox_.front().message.ByteSizeLong();
+    unanswered_ -= outbox_.front().answers ? 1 : 0;
+    outbox_.pop_front();
+    if (!ok) {  // the client is gone
+      outbox_.clear();
+      ending_ = absl::CancelledError("the client is gone");
+    }
+    StartNext();
+    read = paused_ && !ending_ && !finished_ && MayRead();
+    paused_ = paused_ && !read;
   }
-  StartNext();
+  if (read) {
+    StartRead(&incoming_);
+  }
 }
 
 void StreamCall::OnCancel() {
@@ -294,11 +341,18 @@ void StreamCall::Drain() {
 }
 
 void StreamCall::OnDone() {
-  context_.reloader.Forget(this);
-  if (session_) {
-    context_.sessions.Close(session_id_);
+  ServiceContext& context = context_;
+  const uint64_t client = session_ ? session_id_ : 0;
+  context.reloader.Forget(this);
+  if (client != 0) {
+    context.sessions.Close(client);
+    TellActivity();
   }
   self_.reset();  // may delete this
+  if (client != 0) {
+    // After the last moment in which the reloader may ask for more.
+    context.scheduler.Release(client);
+  }
 }
 
 }  // namespace kiln::daemon

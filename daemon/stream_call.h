@@ -2,7 +2,8 @@
 #pragma once
 
 // Kiln.Stream, the long-lived stream of one client: requests in batches up,
-// completions down.
+// completions down. A client that asks for more than it reads answers to is not
+// read from for a while: gRPC's flow control makes it wait, and nobody else.
 
 #include <cstddef>
 #include <deque>
@@ -48,14 +49,19 @@ class StreamCall final
   absl::Status Attach(uint64_t session_id);
   absl::Status HandleBatch(const v1::ClientMessage::Batch& batch);
   void HandleFeedback(const v1::ClientMessage::Feedback& feedback);
+  absl::Status HandleRelease(const v1::ClientMessage::Release& release);
+  void TellActivity();
   void HandleRequest(const v1::VariantRequest& request, Reloader::Batch& batch);
   void HandleShader(const v1::ShaderRequest& request, Reloader::Batch& batch);
   void Reject(uint64_t request_id, const absl::Status& why);
 
-  void Send(v1::ServerMessage message);
+  void Send(v1::ServerMessage message, bool answers = false);
   // Ends the call once everything queued has been written.
   void End(const absl::Status& status);
   void StartNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns: whether the next message is to be read now; else OnWriteDone
+  // starts that once there is room.
+  bool MayRead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   ServiceContext& context_;
   grpc::CallbackServerContext* const call_;  // lives until OnDone
@@ -67,14 +73,23 @@ class StreamCall final
   uint64_t session_id_ = 0;
 
   absl::Mutex mutex_;
-  std::deque<v1::ServerMessage> outbox_ ABSL_GUARDED_BY(mutex_);
+
+  struct Outgoing {
+    v1::ServerMessage message;
+    bool answers = false;  // a request that had no answer before
+  };
+
+  std::deque<Outgoing> outbox_ ABSL_GUARDED_BY(mutex_);
   size_t outbox_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   Diagnostics last_diagnostics_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> ending_ ABSL_GUARDED_BY(mutex_);
-  // Requests without an answer yet; bounded by kMaxUnanswered.
+  // Requests without an answer that has been written. Past
+  // limits::kUnanswered nothing is read, so it exceeds that by one batch at
+  // most, and bounds the outbox too.
   size_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool paused_ ABSL_GUARDED_BY(mutex_) = false;  // no read is under way
 };
 
 }  // namespace kiln::daemon

@@ -3,14 +3,31 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "kiln/worker/v1/worker.pb.h"
 #include "proto/bytes.h"
+#include "proto/text.h"
 
 namespace kiln::daemon {
 namespace {
 
 absl::Status StatusOf(uint32_t code, const std::string& text) {
   return {static_cast<absl::StatusCode>(code), text};
+}
+
+template <typename Messages>
+std::vector<Module> ToModules(const Messages& messages) {
+  std::vector<Module> modules;
+  for (const worker::v1::StageModule& module : messages) {
+    if (auto digest = Digest::FromRaw(module.digest()); digest.ok()) {
+      modules.push_back({{static_cast<Stage>(module.stage()), *digest},
+                         ToBytes(AsBytes(module.spirv())),
+                         ToBytes(AsBytes(module.interface())),
+                         module.warnings()});
+    }
+  }
+  return modules;
 }
 
 }  // namespace
@@ -61,17 +78,36 @@ absl::StatusOr<OpenTargetPtr> ToOpenTarget(const TargetSpec& spec,
   return OpenTargetPtr(std::move(open));
 }
 
+std::vector<SandboxLayer> ToSandbox(const worker::v1::Hello& hello) {
+  std::vector<SandboxLayer> layers;
+  for (const worker::v1::SandboxLayer& layer : hello.sandbox()) {
+    layers.push_back({layer.name(), layer.holds(), layer.detail()});
+  }
+  return layers;
+}
+
+std::string SandboxText(const std::vector<SandboxLayer>& layers) {
+  std::string held;
+  std::string lacking;
+  for (const SandboxLayer& layer : layers) {
+    std::string& text = layer.holds ? held : lacking;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", layer.name);
+    if (!layer.holds) {
+      text += fmt::format(" ({})", Shorten(layer.detail, 200));
+    }
+  }
+  if (held.empty()) {
+    held = "none";
+  }
+  return lacking.empty() ? held : held + "; lacking " + lacking;
+}
+
 JobOutcome ToOutcome(const CompileJob& job,
                      const worker::v1::JobResult& result) {
   JobOutcome outcome;
-  for (const worker::v1::StageModule& module : result.modules()) {
-    if (auto digest = Digest::FromRaw(module.digest()); digest.ok()) {
-      outcome.modules.push_back({{static_cast<Stage>(module.stage()), *digest},
-                                 ToBytes(AsBytes(module.spirv())),
-                                 ToBytes(AsBytes(module.interface())),
-                                 module.warnings()});
-    }
-  }
+  outcome.modules = ToModules(result.modules());
+  outcome.variant_modules = ToModules(result.variant_modules());
+  outcome.collapsed = result.collapsed();
   outcome.unused_overrides.assign(result.unused_overrides().begin(),
                                   result.unused_overrides().end());
   if (result.error_code() != 0) {

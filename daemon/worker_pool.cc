@@ -2,17 +2,14 @@
 #include "daemon/worker_pool.h"
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "daemon/worker/channel.h"
-#include "daemon/worker_messages.h"
-#include "daemon/worker_process.h"
-#include "daemon/worker_slot.h"
+#include "daemon/worker_fleet.h"
 #include "kiln/worker/v1/worker.pb.h"
 #include "proto/text.h"
 
@@ -20,424 +17,259 @@ namespace kiln::daemon {
 namespace {
 
 namespace asio = boost::asio;
-using ErrorCode = boost::system::error_code;
-
-// A driver that has not opened its device by then is not going to: 130 to
-// 550 ms were measured (DESIGN section 1).
-constexpr std::chrono::seconds kOpenDeadline{30};
 
 // Starts of one job. The second is on a fresh worker; a job that takes two
 // workers down is to blame.
 constexpr uint32_t kMaxAttempts = 2;
 
-// Deaths by a signal from outside (somebody's kill, the out-of-memory killer)
-// that a job is forgiven before they count.
-constexpr uint32_t kMaxOutsideKills = 8;
+// Background work that is held back by memory pressure for longer than this is
+// compiled one at a time: slowly, but it ends.
+constexpr std::chrono::seconds kLongestHold{60};
 
-// Workers over all targets. Idle ones of other targets make room.
-constexpr uint32_t kMaxWorkersPerSlot = 4;
+// How soon background work that is held back looks again.
+constexpr std::chrono::seconds kLookAgain{1};
+
+absl::Status Stopping() {
+  return absl::UnavailableError("the daemon is stopping");
+}
 
 Diagnostics Tail(const WorkerExit& exit) {
   return std::make_shared<const std::string>(exit.stderr_tail);
-}
-
-std::string WithTail(std::string text, const std::string& stderr_tail) {
-  if (!stderr_tail.empty()) {
-    text += fmt::format("; its last words: {}", Shorten(stderr_tail, 300));
-  }
-  return text;
 }
 
 class ProcessPool final : public WorkerPool {
  public:
   ProcessPool(asio::io_context& io, WorkerPoolOptions options,
               Counters& counters, OnDone on_done)
-      : io_(io),
-        options_(std::move(options)),
+      : options_(std::move(options)),
         counters_(counters),
-        on_done_(std::move(on_done)) {}
+        on_done_(std::move(on_done)),
+        pressure_(options_.pressure),
+        look_again_(io),
+        fleet_(io, options_, counters, MakeEvents()) {}
 
   void Open(const TargetSpec& spec, OnOpen on_open) override {
-    if (stopped_) {
-      on_open(absl::UnavailableError("the daemon is stopping"));
-      return;
-    }
-    TargetWorkers& target = WorkersOf(spec);
-    // A target whose workers have all gone is opened afresh: its driver may
-    // have been updated meanwhile.
-    if (target.open != nullptr && !target.slots.empty()) {
-      on_open(target.open);
-      return;
-    }
-    if (target.slots.empty() && !HasRoom()) {
-      on_open(absl::UnavailableError(
-          "too many targets are open and busy; try again"));
-      return;
-    }
-    target.waiting.push_back(std::move(on_open));
-    if (target.slots.empty()) {
-      StartWorker(target);
-    }
+    fleet_.Open(spec, std::move(on_open));
   }
 
-  void Submit(std::shared_ptr<CompileJob> job) override {
-    if (stopped_) {
-      Finish(std::move(job), {absl::UnavailableError("the daemon is stopping"),
-                              nullptr,
-                              {},
-                              {},
-                              false});
+  void Submit(const std::shared_ptr<CompileJob>& job,
+              std::span<const Interest> interests) override {
+    if (fleet_.stopped()) {
+      on_done_(job, Ended(Stopping()));
       return;
     }
-    const auto spec = TargetSpec::Parse(job->target->spec);
-    TargetWorkers& target = WorkersOf(*spec);
-    Enqueue(target, std::move(job));
-    ++queued_;
+    job->id = ++last_id_;
+    jobs_.emplace(job->id, Known{job, false});
+    queue_.Add({job->id, job->target->id, job->program->id()}, interests);
+    targets_.emplace(job->target->id, &fleet_.Of(*job->target));
     Schedule();
   }
 
-  void Promote(const CompileJob& job) override {
-    const auto spec = TargetSpec::Parse(job.target->spec);
-    TargetWorkers& target = WorkersOf(*spec);
-    auto found = std::ranges::find_if(
-        target.queue, [&](const std::shared_ptr<CompileJob>& queued) {
-          return queued->background &&
-                 queued->program->id() == job.program->id();
-        });
-    if (found != target.queue.end()) {
-      std::shared_ptr<CompileJob> wanted = std::move(*found);
-      target.queue.erase(found);
-      wanted->background = false;
-      Enqueue(target, std::move(wanted));
+  bool SetInterests(const CompileJob& job,
+                    std::span<const Interest> interests) override {
+    switch (queue_.Set(job.id, interests)) {
+      case JobQueue::Change::kPromoted:
+        counters_.Add(Counter::kPromoted);
+        Schedule();  // it may be taken where background work is held
+        return false;
+      case JobQueue::Change::kDropped:
+        counters_.Add(Counter::kCancelled);
+        jobs_.erase(job.id);
+        return true;
+      case JobQueue::Change::kNone:
+        return false;
     }
+    return false;
   }
 
-  PoolSnapshot Snapshot() const override {
+  void SetActivity(const ActivityCounts& activity) override {
+    activity_ = activity;
+    Schedule();
+  }
+
+  PoolSnapshot Snapshot() override {
     PoolSnapshot snapshot;
-    snapshot.jobs_queued = queued_;
+    snapshot.jobs_queued = queue_.size();
     snapshot.jobs_running = running_;
-    for (const auto& [spec, target] : targets_) {
+    for (const Urgency urgency : kAllUrgencies) {
+      snapshot.queued_by_class[IndexOf(urgency)] = queue_.size(urgency);
+    }
+    snapshot.background_running = background_running_;
+    snapshot.workers_limit = options_.workers;
+    snapshot.pressure = pressure_.Sample();
+    snapshot.background_limit = Limit();
+    snapshot.activity = activity_;
+    for (const auto& [spec, target] : fleet_.targets()) {
       for (const Slot& slot : target.slots) {
         snapshot.workers.push_back(
             {static_cast<uint32_t>(slot.process->pid()), spec.ToString(),
              std::string(StateText(slot.state)),
-             slot.job ? slot.job->label : "", slot.jobs_done});
+             slot.job ? slot.job->label : "", slot.jobs_done, slot.sandbox});
       }
     }
     return snapshot;
   }
 
   void Stop() override {
-    stopped_ = true;
-    const absl::Status stopping =
-        absl::UnavailableError("the daemon is stopping");
-    for (auto& [spec, target] : targets_) {
-      for (const std::shared_ptr<CompileJob>& job :
-           std::exchange(target.queue, {})) {
-        Finish(job, {stopping, nullptr, {}, {}, false});
-      }
-      AnswerOpen(target, stopping);
-      for (Slot& slot : target.slots) {
-        slot.StopTimer();
-        slot.process->Kill();
-      }
-    }
-    queued_ = 0;
+    look_again_.cancel();
+    fleet_.Stop(Stopping());
+    EndQueued(Stopping(), [](const CompileJob&) { return true; });
   }
 
  private:
-  // In order, but for background work, which comes last.
-  static void Enqueue(TargetWorkers& target, std::shared_ptr<CompileJob> job) {
-    auto at = target.queue.end();
-    if (!job->background) {
-      at = std::ranges::find_if(target.queue,
-                                [](const std::shared_ptr<CompileJob>& queued) {
-                                  return queued->background;
-                                });
-    }
-    target.queue.insert(at, std::move(job));
+  struct Known {
+    std::shared_ptr<CompileJob> job;
+    bool background = false;  // of one that runs: it was taken as such
+  };
+
+  WorkerFleet::Events MakeEvents() {
+    return {
+        [this] { Schedule(); },
+        [this](TargetWorkers& target, std::shared_ptr<CompileJob> job,
+               const worker::v1::JobResult& result, JobOutcome outcome) {
+          OnResult(target, std::move(job), result, std::move(outcome));
+        },
+        [this](TargetWorkers& target, LostJob lost, const WorkerExit& exit) {
+          OnLost(target, std::move(lost), exit);
+        },
+        [this](TargetWorkers& target, const absl::Status& why) {
+          EndQueued(why, [&](const CompileJob& job) {
+            return targets_.at(job.target->id) == &target;
+          });
+        }};
   }
 
-  TargetWorkers& WorkersOf(const TargetSpec& spec) {
-    TargetWorkers& target = targets_[spec];
-    target.spec = spec;
-    return target;
+  size_t Limit() {
+    const size_t limit = BackgroundLimit(options_.workers, activity_,
+                                         pressure_.Sample().backoff);
+    return limit == 0 && queue_.BackgroundAge() >= kLongestHold ? 1 : limit;
   }
 
   // Gives work to idle workers and starts workers for what is left.
   void Schedule() {
-    for (auto& [spec, target] : targets_) {
-      while (running_ < options_.workers && AssignOne(target)) {
+    if (fleet_.stopped() || std::exchange(scheduling_, true)) {
+      return;  // what made it run again inside is seen by the loop
+    }
+    const size_t limit = Limit();
+    while (running_ < options_.workers && AssignNext(limit)) {
+    }
+    StartWorkers(limit);
+    scheduling_ = false;
+    NoteHeld(limit);
+  }
+
+  // Returns: true if a job was given to a worker or ended at once.
+  bool AssignNext(size_t limit) {
+    TakeFilter filter;
+    filter.background = background_running_ < limit;
+    filter.target = [this](const Digest& id) {
+      TargetWorkers& target = *targets_.at(id);
+      return IsReplaced(target, id) ||
+             WorkerFleet::FindIdleOf(target) != nullptr;
+    };
+    filter.program = [this](const Digest& id, const Digest& program) {
+      return !targets_.at(id)->in_front_end.contains(program);
+    };
+    const std::optional<uint64_t> id = queue_.Take(filter);
+    if (!id) {
+      return false;
+    }
+    Known& known = jobs_.at(*id);
+    TargetWorkers& target = *targets_.at(known.job->target->id);
+    if (std::optional<JobOutcome> outcome = KnownOutcome(target, *known.job)) {
+      Finish(known.job, *std::move(outcome));
+      return true;
+    }
+    known.background = IsBackground(queue_.urgency(*id));
+    background_running_ += known.background ? 1 : 0;
+    ++running_;
+    Assign(target, known.job);
+    return true;
+  }
+
+  // More workers for a target than jobs that may run now would stay idle.
+  void StartWorkers(size_t limit) {
+    const size_t background_left = limit - std::min(limit, background_running_);
+    for (const Digest& id : queue_.Targets()) {
+      if (running_ >= options_.workers) {
+        return;
+      }
+      TargetWorkers& target = *targets_.at(id);
+      const auto [on_screen, background] = queue_.SizeOf(id);
+      if (WorkerFleet::FindIdleOf(target) == nullptr) {
+        fleet_.StartUpTo(
+            target, std::min(on_screen + std::min(background, background_left),
+                             options_.workers - running_));
       }
     }
   }
 
-  // Returns: true if a job was given to a worker or ended at once.
-  bool AssignOne(TargetWorkers& target) {
-    auto runnable = std::ranges::find_if(
-        target.queue, [&](const std::shared_ptr<CompileJob>& job) {
-          return !target.in_front_end.contains(job->program->id());
-        });
-    if (runnable == target.queue.end()) {
-      return false;
+  // Background work that only waits for `limit` to rise is looked at again.
+  void NoteHeld(size_t limit) {
+    const size_t background =
+        queue_.size(Urgency::kWarmUp) + queue_.size(Urgency::kSpeculative);
+    const bool held = background > 0 && running_ < options_.workers &&
+                      background_running_ >= limit && limit < options_.workers;
+    if (held && !std::exchange(held_, held)) {
+      counters_.Add(Counter::kBackgroundHeld);
     }
-    if (std::optional<JobOutcome> known = KnownOutcome(target, **runnable)) {
-      Finish(Take(target, runnable), *std::move(known));
-      return true;
+    held_ = held;
+    if (held) {
+      look_again_.expires_after(kLookAgain);
+      look_again_.async_wait([this](boost::system::error_code error) {
+        if (!error) {
+          Schedule();
+        }
+      });
     }
-    auto idle = std::ranges::find(target.slots, SlotState::kIdle, &Slot::state);
-    if (idle != target.slots.end()) {
-      Assign(target, *idle, Take(target, runnable));
-      return true;
-    }
-    if (target.open_failed && !target.slots.empty()) {
-      return false;
-    }
-    const auto opening =
-        std::ranges::count(target.slots, SlotState::kOpening, &Slot::state);
-    const size_t wanted =
-        std::min<size_t>(target.queue.size(), options_.workers - running_);
-    if (static_cast<size_t>(opening) < wanted &&
-        target.slots.size() < options_.workers) {
-      StartWorker(target);
-    }
-    return false;
+  }
+
+  static bool IsReplaced(const TargetWorkers& target, const Digest& id) {
+    return target.open != nullptr && target.open->id != id;
   }
 
   // A job that needs no worker: its target has changed, or its program is
   // known not to compile.
-  std::optional<JobOutcome> KnownOutcome(const TargetWorkers& target,
-                                         const CompileJob& job) {
-    if (target.open != nullptr && target.open->id != job.target->id) {
-      return JobOutcome{
-          absl::AbortedError(fmt::format("target {} is another one since its "
-                                         "driver changed; open a new session",
-                                         job.target->spec)),
-          nullptr,
-          {},
-          {},
-          false};
+  static std::optional<JobOutcome> KnownOutcome(const TargetWorkers& target,
+                                                const CompileJob& job) {
+    if (IsReplaced(target, job.target->id)) {
+      return Ended(absl::AbortedError(
+          fmt::format("target {} is another one since its driver changed; open "
+                      "a new session",
+                      job.target->spec)));
     }
     const auto front_end = job.program->front_end(job.target->compiler);
     if (front_end != nullptr && !front_end->failure.ok()) {
-      return JobOutcome{
-          front_end->failure, front_end->diagnostics, {}, {}, true};
+      return Ended(front_end->failure, front_end->diagnostics, true);
     }
     return std::nullopt;
   }
 
-  std::shared_ptr<CompileJob> Take(
-      TargetWorkers& target,
-      std::deque<std::shared_ptr<CompileJob>>::iterator where) {
-    std::shared_ptr<CompileJob> job = std::move(*where);
-    target.queue.erase(where);
-    --queued_;
-    return job;
-  }
-
-  void Assign(TargetWorkers& target, Slot& slot,
-              std::shared_ptr<CompileJob> job) {
+  void Assign(TargetWorkers& target, const std::shared_ptr<CompileJob>& job) {
     if (job->program->front_end(job->target->compiler) == nullptr) {
       target.in_front_end.insert(job->program->id());
     }
-    LoadProgram(slot, *job);
     ++job->attempts;
     if (!job->front_end_only) {
       counters_.Add(Counter::kCompilesStarted);
     }
-    slot.job_id = ++last_job_id_;
-    slot.process->Send(MakeJob(slot.job_id, *job));
-    slot.state = SlotState::kCompiling;
-    slot.phase = "start";
-    slot.job = std::move(job);
-    ++running_;
-    StartTimer(slot, options_.job_timeout);
+    fleet_.Run(*WorkerFleet::FindIdleOf(target), job);
   }
 
-  void LoadProgram(Slot& slot, const CompileJob& job) {
-    if (slot.programs.contains(job.program->id())) {
-      return;
-    }
-    if (slot.programs.size() >= kWorkerPrograms) {
-      slot.programs.clear();  // as the worker does
-    }
-    slot.programs.insert(job.program->id());
-    slot.process->Send(MakeLoadProgram(job));
-  }
-
-  void StartTimer(Slot& slot, std::chrono::seconds limit) {
-    slot.deadline = std::make_shared<int>();
-    slot.timer.expires_after(limit);
-    slot.timer.async_wait(
-        [&slot, counting = std::weak_ptr(slot.deadline)](ErrorCode error) {
-          if (!error && !counting.expired()) {
-            slot.timed_out = true;
-            slot.process->Kill();
-          }
-        });
-  }
-
-  void StartWorker(TargetWorkers& target) {
-    MakeRoom(target);
-    Slot& slot = target.slots.emplace_back(io_);
-    const WorkerSpawnOptions spawn{
-        options_.worker_binary, target.spec.ToString(),
-        options_.worker_memory_mb, options_.validate, options_.no_compiler};
-    WorkerProcess::Callbacks callbacks{
-        [this, &target, &slot](const worker::v1::WorkerReport& report) {
-          OnReport(target, slot, report);
-        },
-        [this, &target, &slot](const WorkerExit& exit) {
-          OnExit(target, slot, exit);
-        }};
-    auto process = WorkerProcess::Spawn(io_, spawn, std::move(callbacks));
-    if (!process.ok()) {
-      target.slots.pop_back();
-      FailTarget(target, process.status());
-      return;
-    }
-    counters_.Add(Counter::kWorkersStarted);
-    slot.process = *std::move(process);
-    StartTimer(slot, kOpenDeadline);
-  }
-
-  size_t MaxWorkers() const {
-    return size_t{kMaxWorkersPerSlot} * options_.workers;
-  }
-
-  size_t TotalWorkers() const {
-    size_t total = 0;
-    for (const auto& [spec, target] : targets_) {
-      total += target.slots.size();
-    }
-    return total;
-  }
-
-  // An idle worker of a target other than `except`, or null.
-  Slot* FindIdle(const TargetWorkers* except) {
-    for (auto& [spec, target] : targets_) {
-      auto found =
-          std::ranges::find(target.slots, SlotState::kIdle, &Slot::state);
-      if (&target != except && found != target.slots.end()) {
-        return &*found;
-      }
-    }
-    return nullptr;
-  }
-
-  bool HasRoom() {
-    return TotalWorkers() < MaxWorkers() || FindIdle(nullptr) != nullptr;
-  }
-
-  // Retires an idle worker of another target when there are too many.
-  void MakeRoom(const TargetWorkers& wanting) {
-    if (TotalWorkers() < MaxWorkers()) {
-      return;
-    }
-    if (Slot* idle = FindIdle(&wanting)) {
-      Retire(*idle);
-    }
-  }
-
-  // Takes a worker out of service; it is replaced when there is work.
-  static void Retire(Slot& slot) {
-    slot.state = SlotState::kOpening;
-    slot.retired = true;
-    slot.process->Kill();
-  }
-
-  // Idle workers of a driver that has since been replaced.
-  static void RetireOthers(TargetWorkers& target) {
-    for (Slot& slot : target.slots) {
-      if (slot.state == SlotState::kIdle) {
-        Retire(slot);
-      }
-    }
-  }
-
-  void OnReport(TargetWorkers& target, Slot& slot,
-                const worker::v1::WorkerReport& report) {
-    if (report.has_hello()) {
-      OnHello(target, slot, report.hello());
-    } else if (report.has_phase()) {
-      slot.phase = report.phase().phase();
-    } else if (report.has_result() && slot.job != nullptr &&
-               report.result().job_id() == slot.job_id) {
-      OnResult(target, slot, report.result());
-    }
-  }
-
-  void OnHello(TargetWorkers& target, Slot& slot,
-               const worker::v1::Hello& hello) {
-    slot.StopTimer();
-    absl::StatusOr<OpenTargetPtr> open = ToOpenTarget(target.spec, hello);
-    if (!open.ok()) {
-      Retire(slot);
-      FailTarget(target, open.status());
-      return;
-    }
-    target.lost_while_opening = 0;
-    if (target.open == nullptr || target.open->id != (*open)->id) {
-      spdlog::info("target open target={} device=\"{}\" digest={}",
-                   (*open)->spec, hello.device_name(), (*open)->id.ShortHex());
-      target.open = *std::move(open);
-      RetireOthers(target);
-    }
-    slot.opened = target.open;
-    target.open_failed = false;
-    slot.state = SlotState::kIdle;
-    AnswerOpen(target, target.open);
-    Schedule();
-  }
-
-  void AnswerOpen(TargetWorkers& target,
-                  const absl::StatusOr<OpenTargetPtr>& answer) {
-    for (OnOpen& on_open : std::exchange(target.waiting, {})) {
-      on_open(answer);
-    }
-  }
-
-  // No worker can be had: everything that waits for one ends.
-  void FailTarget(TargetWorkers& target, const absl::Status& why) {
-    const absl::string_view reason = why.message();
-    const absl::Status status = absl::FailedPreconditionError(
-        fmt::format("target {} cannot be opened: {}", target.spec.ToString(),
-                    std::string_view(reason.data(), reason.size())));
-    spdlog::warn(
-        "{}", Shorten({status.message().data(), status.message().size()}, 600));
-    AnswerOpen(target, status);
-    const bool others = std::ranges::any_of(target.slots, [](const Slot& slot) {
-      return slot.state != SlotState::kOpening;
-    });
-    target.open_failed = others;
-    if (!others) {
-      target.open = nullptr;
-      for (const std::shared_ptr<CompileJob>& job :
-           std::exchange(target.queue, {})) {
-        --queued_;
-        Finish(job, {status, nullptr, {}, {}, false});
-      }
-    }
-  }
-
-  void OnResult(TargetWorkers& target, Slot& slot,
-                const worker::v1::JobResult& result) {
-    slot.StopTimer();
-    std::shared_ptr<CompileJob> job = std::exchange(slot.job, nullptr);
-    slot.state = SlotState::kIdle;
-    ++slot.jobs_done;
+  // A job runs no more.
+  void Stopped(TargetWorkers& target, const CompileJob& job) {
     --running_;
-    target.in_front_end.erase(job->program->id());
+    Known& known = jobs_.at(job.id);
+    background_running_ -= std::exchange(known.background, false) ? 1 : 0;
+    target.in_front_end.erase(job.program->id());
+  }
+
+  void OnResult(TargetWorkers& target, std::shared_ptr<CompileJob> job,
+                const worker::v1::JobResult& result, JobOutcome outcome) {
+    Stopped(target, *job);
     LogValidation(*job, result);
     if (result.proof_refused()) {
       counters_.Add(Counter::kProofsRefused);
-    }
-    JobOutcome outcome = ToOutcome(*job, result);
-    if (slot.timed_out || slot.opened != target.open ||
-        result.device_suspect() || absl::IsInternal(outcome.status)) {
-      // Killed in the same moment, of a driver that was replaced, or in a bad
-      // way: a device that was lost fails everything after.
-      Retire(slot);
     }
     KeepFrontEnd(*job, result, outcome);
     Finish(std::move(job), std::move(outcome));
@@ -481,79 +313,27 @@ class ProcessPool final : public WorkerPool {
     }
   }
 
-  // Erases the slot: nothing may use it afterwards.
-  void OnExit(TargetWorkers& target, Slot& slot, const WorkerExit& exit) {
-    slot.StopTimer();
-    const bool lost_opening =
-        slot.state == SlotState::kOpening && !slot.retired;
-    std::shared_ptr<CompileJob> job = std::exchange(slot.job, nullptr);
-    const std::string phase = slot.phase;
-    const bool timed_out = slot.timed_out;
-    std::erase_if(target.slots,
-                  [&](const Slot& other) { return &other == &slot; });
-    if (stopped_) {
-      if (job != nullptr) {
-        --running_;
-        Finish(std::move(job),
-               {absl::UnavailableError("the daemon is stopping"),
-                nullptr,
-                {},
-                {},
-                false});
-      }
+  // A worker has taken its job with it.
+  void OnLost(TargetWorkers& target, LostJob lost, const WorkerExit& exit) {
+    std::shared_ptr<CompileJob> job = std::move(lost.job);
+    Stopped(target, *job);
+    if (fleet_.stopped()) {
+      Finish(std::move(job), Ended(Stopping()));
       return;
     }
-    if (job != nullptr) {
-      --running_;
-      target.in_front_end.erase(job->program->id());
-      OnLostJob(target, std::move(job), phase, timed_out, exit);
-    } else if (lost_opening) {
-      OnLostOpening(target, timed_out, exit);
-    }
-    if (!target.waiting.empty() && target.slots.empty()) {
-      StartWorker(target);
-    }
-    Schedule();
-  }
-
-  // A worker has gone before it could say what its device is.
-  void OnLostOpening(TargetWorkers& target, bool timed_out,
-                     const WorkerExit& exit) {
-    counters_.Add(Counter::kWorkersCrashed);
-    spdlog::warn("worker lost target={} cause=\"{}\" phase=\"opening\"",
-                 target.spec.ToString(), exit.cause);
-    if (exit.killed_from_outside &&
-        ++target.lost_while_opening <= kMaxOutsideKills) {
-      return;  // another one is started for whatever waits
-    }
-    const std::string cause =
-        timed_out ? fmt::format("did not open the device in {} s",
-                                kOpenDeadline.count())
-                  : fmt::format("{} while opening the device", exit.cause);
-    FailTarget(target, absl::InternalError(
-                           WithTail("its worker " + cause, exit.stderr_tail)));
-  }
-
-  // A worker has taken its job with it.
-  void OnLostJob(TargetWorkers& target, std::shared_ptr<CompileJob> job,
-                 const std::string& phase, bool timed_out,
-                 const WorkerExit& exit) {
-    if (timed_out) {
+    if (lost.timed_out) {
       counters_.Add(Counter::kJobsTimedOut);
       Finish(std::move(job),
-             {absl::DeadlineExceededError(fmt::format(
-                  "compile took over {} s in the {} and was stopped",
-                  options_.job_timeout.count(), phase)),
-              Tail(exit),
-              {},
-              {},
-              false});
+             Ended(absl::DeadlineExceededError(fmt::format(
+                       "compile took over {} s in the {} and was stopped",
+                       options_.job_timeout.count(), lost.phase)),
+                   Tail(exit)));
       return;
     }
     counters_.Add(Counter::kWorkersCrashed);
     spdlog::warn(
         "worker lost label=\"{}\" cause=\"{}\" phase=\"{}\" attempt={}",
-        job->label, exit.cause, phase, job->attempts);
+        job->label, exit.cause, lost.phase, job->attempts);
     bool again = job->attempts < kMaxAttempts;
     if (exit.killed_from_outside && job->outside_kills < kMaxOutsideKills) {
       ++job->outside_kills;
@@ -562,35 +342,70 @@ class ProcessPool final : public WorkerPool {
     }
     if (again) {
       counters_.Add(Counter::kJobsRetried);
-      target.queue.push_front(std::move(job));
-      ++queued_;
+      queue_.PutBack(job->id);
       return;
     }
     const absl::Status status = absl::InternalError(
-        fmt::format("compiler {} in the {}", exit.cause, phase));
-    if (phase.starts_with("front end")) {
+        fmt::format("compiler {} in the {}", exit.cause, lost.phase));
+    if (lost.phase.starts_with("front end")) {
       job->program->set_front_end(job->target->compiler,
                                   {{}, status, Tail(exit)});
     }
-    Finish(std::move(job), {status, Tail(exit), {}, {}, true});
+    Finish(std::move(job), Ended(status, Tail(exit), true));
+  }
+
+  // Ends the queued jobs that `ends` names.
+  template <typename Predicate>
+  void EndQueued(const absl::Status& why, Predicate ends) {
+    for (const uint64_t id : queue_.Queued()) {
+      if (const std::shared_ptr<CompileJob> job = jobs_.at(id).job;
+          ends(*job)) {
+        Finish(job, Ended(why));
+      }
+    }
   }
 
   void Finish(std::shared_ptr<CompileJob> job, JobOutcome outcome) {
+    queue_.Done(job->id);
+    jobs_.erase(job->id);
     on_done_(std::move(job), std::move(outcome));
   }
 
-  asio::io_context& io_;
   const WorkerPoolOptions options_;
   Counters& counters_;
   const OnDone on_done_;
-  std::map<TargetSpec, TargetWorkers> targets_;
-  size_t queued_ = 0;
+  JobQueue queue_;
+  PressureReader pressure_;
+  ActivityCounts activity_{};
+  asio::steady_timer look_again_;
+  absl::flat_hash_map<uint64_t, Known> jobs_;  // submitted, by id
+  // Of every digest that a job named; a spec has several after driver updates.
+  absl::flat_hash_map<Digest, TargetWorkers*> targets_;
+  WorkerFleet fleet_;
   size_t running_ = 0;
-  uint64_t last_job_id_ = 0;
-  bool stopped_ = false;
+  size_t background_running_ = 0;
+  uint64_t last_id_ = 0;
+  bool scheduling_ = false;
+  bool held_ = false;
 };
 
 }  // namespace
+
+size_t BackgroundLimit(size_t workers, const ActivityCounts& activity,
+                       Backoff backoff) {
+  const bool somebody_plays = activity[IndexOf(Activity::kPlaying)] > 0;
+  const size_t limit =
+      somebody_plays ? std::max<size_t>(1, workers - 1) : workers;
+  switch (backoff) {
+    case Backoff::kNone:
+      return limit;
+    case Backoff::kOneAtATime:
+      return 1;
+    case Backoff::kHold:
+      return 0;
+  }
+  return limit;
+}
 
 std::unique_ptr<WorkerPool> WorkerPool::Create(asio::io_context& io,
                                                WorkerPoolOptions options,

@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Compiles jobs on kiln-worker processes: which worker runs what, what happens
-// when one crashes, hangs or cannot open its device. One set of workers a
-// target. Which jobs exist, and who waits for them, is scheduler.h's business.
+// Compiles jobs on kiln-worker processes: how many at a time, how many of them
+// may be background work, and what becomes of a job whose worker crashed or
+// hung. Which job is next is job_queue.h's business; which jobs exist, and who
+// waits for them, scheduler.h's; the processes are worker_fleet.h's.
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "daemon/compile_job.h"
 #include "daemon/counters.h"
-#include "daemon/program_registry.h"
-#include "proto/artifact.h"
+#include "daemon/job_queue.h"
+#include "daemon/pressure.h"
+#include "daemon/worker/sandbox.h"
 #include "proto/target.h"
-#include "proto/variant_key.h"
+#include "proto/urgency.h"
 
 namespace boost::asio {
 class io_context;
@@ -27,40 +32,8 @@ class io_context;
 
 namespace kiln::daemon {
 
-// A target some worker has opened. Immutable; shared by sessions and jobs.
-struct OpenTarget {
-  std::string spec;
-  TargetIdentity identity;
-  Digest id;
-  std::string compiler;  // the workers' front end, name and version
-};
-
-using OpenTargetPtr = std::shared_ptr<const OpenTarget>;
-
-// One variant to compile. Owned by the scheduler and the pool together.
-struct CompileJob {
-  OpenTargetPtr target;
-  std::shared_ptr<RegisteredProgram> program;
-  VariantKey key;
-  Digest key_id;
-  std::string label;  // KeyLabel, for every message
-  uint32_t attempts = 0;
-  uint32_t outside_kills = 0;
-  bool front_end_only = false;  // ends without an artifact
-  bool background = false;      // waits behind all that are not
-};
-
-struct JobOutcome {
-  absl::Status status;
-  Diagnostics diagnostics;
-  std::optional<Artifact> artifact;  // when OK
-  std::vector<Module> modules;       // front-end output made by this job
-  // A failure that asking again would only repeat: the program's own, or a
-  // compiler that crashed on it twice. Timeouts (KNOWN_FAULTS 2) and a driver's
-  // refusals are not.
-  bool permanent = false;
-  std::vector<std::string> unused_overrides{};  // comes with `modules`
-};
+// Streams by what their clients do.
+using ActivityCounts = std::array<size_t, kActivities>;
 
 struct WorkerSnapshot {
   uint32_t pid = 0;
@@ -68,12 +41,19 @@ struct WorkerSnapshot {
   std::string state;  // "opening", "idle", "compiling"
   std::string job;
   uint64_t jobs_done = 0;
+  std::vector<SandboxLayer> sandbox{};  // empty: none, or still opening
 };
 
 struct PoolSnapshot {
   std::vector<WorkerSnapshot> workers;
   size_t jobs_queued = 0;
   size_t jobs_running = 0;
+  std::array<size_t, kUrgencies> queued_by_class{};
+  size_t background_running = 0;
+  size_t background_limit = 0;  // workers that background may take now
+  size_t workers_limit = 0;     // compiles at a time
+  Pressure pressure;
+  ActivityCounts activity{};
 };
 
 struct WorkerPoolOptions {
@@ -82,8 +62,15 @@ struct WorkerPoolOptions {
   std::chrono::seconds job_timeout{60};
   uint32_t worker_memory_mb = 0;  // 0: no limit
   bool validate = false;
-  bool no_compiler = false;  // workers open devices and refuse jobs
+  bool no_compiler = false;    // workers open devices and refuse jobs
+  std::string sandbox = "on";  // "off", "on" or "require": options.h
+  PressureOptions pressure{};
 };
+
+// Workers that background compiles may take, of `workers`: all of them; while
+// anybody plays, all but one where there are several; fewer under pressure.
+size_t BackgroundLimit(size_t workers, const ActivityCounts& activity,
+                       Backoff backoff);
 
 // Confined to the io thread.
 class WorkerPool {
@@ -91,7 +78,7 @@ class WorkerPool {
   using OnDone = std::function<void(std::shared_ptr<CompileJob>, JobOutcome)>;
   using OnOpen = std::function<void(absl::StatusOr<OpenTargetPtr>)>;
 
-  // `on_done` is called once for every submitted job.
+  // `on_done` is called once for every submitted job that is not dropped.
   static std::unique_ptr<WorkerPool> Create(boost::asio::io_context& io,
                                             WorkerPoolOptions options,
                                             Counters& counters, OnDone on_done);
@@ -102,12 +89,20 @@ class WorkerPool {
   // Errors: FailedPrecondition with the driver's or the system's reason.
   virtual void Open(const TargetSpec& spec, OnOpen on_open) = 0;
 
-  virtual void Submit(std::shared_ptr<CompileJob> job) = 0;
+  // Gives `job` its id. Requires: somebody wants it.
+  virtual void Submit(const std::shared_ptr<CompileJob>& job,
+                      std::span<const Interest> interests) = 0;
 
-  // Somebody waits for the background job of `job`'s target and program.
-  virtual void Promote(const CompileJob& job) = 0;
+  // Replaces who waits for a submitted job, and how urgently. One that waits in
+  // the queue is dropped when nobody does; one that runs goes on.
+  // Returns: true when it was dropped.
+  virtual bool SetInterests(const CompileJob& job,
+                            std::span<const Interest> interests) = 0;
 
-  virtual PoolSnapshot Snapshot() const = 0;
+  // What clients do has changed.
+  virtual void SetActivity(const ActivityCounts& activity) = 0;
+
+  virtual PoolSnapshot Snapshot() = 0;
 
   // Kills every worker; all jobs and opens end with Unavailable.
   virtual void Stop() = 0;

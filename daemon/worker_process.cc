@@ -70,9 +70,16 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
 // Ctrl-C meant for the daemon does not look like a crash.
 absl::StatusOr<pid_t> SpawnChild(const WorkerSpawnOptions& options, int channel,
                                  int errors) {
-  std::vector<std::string> arguments = {options.binary, "--target",
-                                        options.target, "--memory-mb",
-                                        std::to_string(options.memory_mb)};
+  std::vector<std::string> arguments = {
+      options.binary,
+      "--target",
+      options.target,
+      "--memory-mb",
+      std::to_string(options.memory_mb),
+      "--sandbox",
+      options.sandbox,
+      "--cpu-s",
+      std::to_string(options.job_cpu.count())};
   if (options.no_compiler) {
     arguments.emplace_back("--no-compiler");
   }
@@ -127,6 +134,7 @@ WorkerExit DescribeExit(int status, bool killed_by_us) {
     const bool outside =
         signal == SIGKILL || signal == SIGTERM || signal == SIGINT;
     exit.killed_from_outside = outside && !killed_by_us;
+    exit.over_cpu_limit = signal == SIGXCPU;
     exit.cause =
         fmt::format("{} (signal {})", outside ? "killed" : "crashed", signal);
   } else {

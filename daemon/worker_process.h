@@ -7,6 +7,8 @@
 
 #include <sys/types.h>
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,7 +31,10 @@ struct WorkerSpawnOptions {
   std::string target;
   uint32_t memory_mb = 0;  // 0: no limit
   bool validate = false;
-  bool no_compiler = false;  // refuses every job
+  bool no_compiler = false;    // refuses every job
+  std::string sandbox = "on";  // "off", "on" or "require": options.h
+  // CPU time of one job, all threads together; 0: no limit.
+  std::chrono::seconds job_cpu{0};
 };
 
 // How a worker ended.
@@ -39,6 +44,8 @@ struct WorkerExit {
   // SIGKILL or SIGTERM that the daemon did not send: somebody or the kernel's
   // out-of-memory killer did, so the job is not to blame at once.
   bool killed_from_outside = false;
+  // The job used more CPU time than it may: a timeout, as that of the clock.
+  bool over_cpu_limit = false;
   // The last of what it wrote to stderr. Valid UTF-8.
   std::string stderr_tail;
 };

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the pool (worker_pool.cc) knows of each worker and of each target's
-// workers. Internal to it: plain records without decisions.
+// What the fleet (worker_fleet.h) and the pool know of each worker and of each
+// target's workers. Internal to them: plain records without decisions.
 
 #include <cstdint>
-#include <deque>
 #include <list>
 #include <memory>
 #include <set>
@@ -60,16 +59,16 @@ struct Slot {
   bool retired = false;       // on its way out: takes no work, and nobody minds
   std::set<Digest> programs;  // loaded, see kWorkerPrograms
   uint64_t jobs_done = 0;
+  std::vector<SandboxLayer> sandbox;
 };
 
 using SlotList = std::list<Slot>;
 
-// The workers and the queue of one target.
+// The workers of one target.
 struct TargetWorkers {
   TargetSpec spec;
   OpenTargetPtr open;  // null until the first worker has answered
   std::vector<WorkerPool::OnOpen> waiting;
-  std::deque<std::shared_ptr<CompileJob>> queue;
   SlotList slots;
   // Programs whose front end runs right now: others of theirs wait for it.
   std::set<Digest> in_front_end;

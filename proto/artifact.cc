@@ -14,7 +14,7 @@ namespace kiln {
 namespace {
 
 // "KAR" and the format version.
-constexpr uint32_t kArtifactMagic = 0x0252414B;
+constexpr uint32_t kArtifactMagic = 0x0352414B;
 constexpr uint32_t kMaxStatistics = 4096;
 
 // Every optional field of VariantCost, in the order of the format.
@@ -52,6 +52,7 @@ Bytes EncodeArtifact(const Artifact& artifact) {
   });
   out.Sequence(artifact.constants,
                [&](const Constant& constant) { WriteConstant(out, constant); });
+  out.U8(artifact.specialized ? 1 : 0);
   out.Blob(artifact.blob);
   out.U8(static_cast<uint8_t>(artifact.proof));
   out.U64(artifact.compile_us);
@@ -83,6 +84,7 @@ absl::StatusOr<Artifact> DecodeArtifact(ByteView bytes) {
   });
   in.Sequence(limits::kSmallList,
               [&] { artifact.constants.push_back(ReadConstant(in)); });
+  artifact.specialized = in.U8() != 0;
   artifact.blob = in.Blob();
   artifact.proof = static_cast<Proof>(in.U8());
   artifact.compile_us = in.U64();

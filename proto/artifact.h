@@ -83,6 +83,9 @@ struct Artifact {
   std::vector<StageModule> modules;
   // KeyConstants(program, key), those known by name resolved to their ids.
   std::vector<Constant> constants;
+  // True: the modules have the constants' values in them, and a pipeline is
+  // made of them without VkSpecializationInfo.
+  bool specialized = false;
   Bytes blob;  // VkPipelineCache data
   Proof proof = Proof::kRefused;
   uint64_t compile_us = 0;  // the call that creates it alone, wall clock

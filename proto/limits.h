@@ -12,8 +12,8 @@ namespace kiln::limits {
 
 // The version of the wire contract this build speaks, and the oldest it still
 // understands (kiln/v1/kiln.proto: Handshake).
-inline constexpr uint32_t kProtocolVersion = 3;
-inline constexpr uint32_t kOldestProtocolVersion = 3;
+inline constexpr uint32_t kProtocolVersion = 4;
+inline constexpr uint32_t kOldestProtocolVersion = 4;
 
 // gRPC refuses messages over 4 MiB on the receiving side (KNOWN_FAULTS 17).
 // Blobs therefore travel in pieces far below it.
@@ -61,9 +61,10 @@ inline constexpr uint32_t kSmallList = 256;
 // A variant with every override is under 20 KiB: a page fits one message.
 inline constexpr uint32_t kListPageSize = 100;
 
-// Jobs waiting for a worker, over all targets. One entry is under 1 KiB; past
-// the limit a request is refused, not queued.
-inline constexpr size_t kQueuedJobs = 100000;
+// Requests of one stream without an answer, or with one that the client does
+// not read. Past it the daemon reads no more of the stream, so this bounds what
+// it queues for each client, at about 2 KiB a request.
+inline constexpr size_t kUnanswered = 4096;
 
 // `sun_path` of a Unix socket holds 108 bytes with its terminator.
 inline constexpr size_t kSocketPathBytes = 107;

@@ -59,6 +59,16 @@ absl::StatusOr<Stage> StageFromName(std::string_view name) {
   return found->first;
 }
 
+std::string_view SpecializationName(Specialization specialization) {
+  switch (specialization) {
+    case Specialization::kModule:
+      return "module";
+    case Specialization::kDriver:
+      return "driver";
+  }
+  return "unknown";
+}
+
 std::string_view LanguageName(Language language) {
   auto found = std::ranges::find(kLanguageNames, language,
                                  &std::pair<Language, std::string_view>::first);

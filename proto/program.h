@@ -34,6 +34,17 @@ struct StateSetting {
 };
 
 // Who decides a feature bit: see SPEC section 2.
+// Who gives a variant's constants their values. Persisted: do not renumber.
+enum class Specialization : uint8_t {
+  // Kiln, before the driver sees the module: unused code is gone by then.
+  kModule = 1,
+  // The driver, by VkSpecializationInfo, from the whole module.
+  kDriver = 2,
+};
+
+// "module", "driver".
+std::string_view SpecializationName(Specialization specialization);
+
 enum class FeatureOwner : uint8_t { kMaterial = 1, kFrame = 2, kBoth = 3 };
 
 struct FeatureBit {
@@ -194,6 +205,7 @@ struct Program {
   // or less in a variant than in the whole shader (shaders/contraction.h).
   // True: pictures agree to the last bit; false: some arithmetic is faster.
   bool no_contraction = false;
+  Specialization specialization = Specialization::kModule;
   // A compute shader among `files` that reads what a draw reads and writes the
   // bits this draw needs (shaders/lab/derivation.h); empty: there is none.
   std::string derivation;

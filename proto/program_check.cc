@@ -401,6 +401,10 @@ absl::Status CheckStages(const Program& program) {
 
 absl::Status Program::Validate() const {
   KILN_RETURN_IF_ERROR(CheckName("name", name));
+  if (SpecializationName(specialization) == "unknown") {
+    return absl::InvalidArgumentError(fmt::format(
+        "specialization {} is unknown", static_cast<uint32_t>(specialization)));
+  }
   KILN_RETURN_IF_ERROR(CheckAxes(*this));
   KILN_RETURN_IF_ERROR(CheckFeatures(*this));
   KILN_RETURN_IF_ERROR(CheckFiles(*this));

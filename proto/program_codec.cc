@@ -17,7 +17,7 @@ namespace {
 
 // "KPR" and the format version. A change of layout takes a new version: old
 // programs keep their id, since an id names these bytes.
-constexpr uint32_t kProgramMagic = 0x0352504B;
+constexpr uint32_t kProgramMagic = 0x0452504B;
 
 void WriteConstants(CanonicalWriter& out,
                     const std::vector<Constant>& constants) {
@@ -186,6 +186,7 @@ void WriteSchema(CanonicalWriter& out, const Program& program) {
   out.Sequence(program.workgroup_size,
                [&](const std::string& name) { out.Text(name); });
   out.U8(program.no_contraction ? 1 : 0);
+  out.U8(static_cast<uint8_t>(program.specialization));
   out.Text(program.derivation);
   out.Text(program.surface.include);
   out.Text(program.surface.function);
@@ -219,6 +220,7 @@ void ReadSchema(CanonicalReader& in, Program& program) {
   in.Sequence(limits::kOverrides,
               [&] { program.workgroup_size.push_back(in.Text()); });
   program.no_contraction = in.U8() != 0;
+  program.specialization = static_cast<Specialization>(in.U8());
   program.derivation = in.Text();
   program.surface.include = in.Text();
   program.surface.function = in.Text();

@@ -72,6 +72,8 @@ void AddOptions(const Program& program, FactList& facts) {
     facts.Add(fmt::format("{} entry", name), Quoted(stage.entry), name);
   }
   facts.Add("no_contraction", program.no_contraction ? "true" : "false");
+  facts.Add("specialization",
+            std::string(SpecializationName(program.specialization)));
   facts.Add("rooted", program.rooted ? "true" : "false");
   facts.Add("derivation",
             program.derivation.empty() ? "" : Quoted(program.derivation));

@@ -248,6 +248,19 @@ void ReadCompute(TableReader& root, Program& program) {
   }
 }
 
+void ReadSpecialization(TableReader& reader, Program& program) {
+  if (!reader.Has("specialization")) {
+    return;
+  }
+  const std::string name = reader.Text("specialization");
+  if (name == SpecializationName(Specialization::kDriver)) {
+    program.specialization = Specialization::kDriver;
+  } else if (name != SpecializationName(Specialization::kModule)) {
+    reader.FailHere(fmt::format(
+        "compile: specialization '{}' is neither module nor driver", name));
+  }
+}
+
 // `fragment = "lit.frag"`, or a table { source, language, entry }.
 StageSource ReadStage(TableReader& stages, Stage stage,
                       const toml::node& node) {
@@ -307,8 +320,9 @@ void ReadSchema(TableReader& root, Program& program) {
   });
   ReadCompute(root, program);
   root.Table("compile", false, [&](TableReader& reader) {
-    reader.Keys({"no_contraction"});
+    reader.Keys({"no_contraction", "specialization"});
     program.no_contraction = reader.Bool("no_contraction", false);
+    ReadSpecialization(reader, program);
   });
   root.Table("derivation", false, [&](TableReader& reader) {
     reader.Keys({"source"});

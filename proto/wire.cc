@@ -46,6 +46,16 @@ static_assert(static_cast<int>(v1::PROOF_NOT_PROVABLE) ==
 static_assert(static_cast<int>(v1::PROOF_REFUSED) ==
               static_cast<int>(Proof::kRefused));
 
+// Ours count from 0 in the same order, where the wire has "unspecified".
+static_assert(v1::URGENCY_ON_SCREEN ==
+              static_cast<int>(Urgency::kOnScreen) + 1);
+static_assert(v1::URGENCY_WARM_UP == static_cast<int>(Urgency::kWarmUp) + 1);
+static_assert(v1::URGENCY_SPECULATIVE ==
+              static_cast<int>(Urgency::kSpeculative) + 1);
+static_assert(v1::ACTIVITY_PLAYING == static_cast<int>(Activity::kPlaying) + 1);
+static_assert(v1::ACTIVITY_LOADING == static_cast<int>(Activity::kLoading) + 1);
+static_assert(v1::ACTIVITY_IDLE == static_cast<int>(Activity::kIdle) + 1);
+
 template <typename Message>
 void OverridesToWire(const std::vector<OverrideValue>& overrides,
                      Message* message) {
@@ -159,6 +169,28 @@ void VariantToWire(const Artifact& artifact, std::string_view label,
   set(artifact.cost.instructions, &v1::Variant::set_instructions);
   set(artifact.cost.spills, &v1::Variant::set_spills);
   set(artifact.cost.code_bytes, &v1::Variant::set_code_bytes);
+}
+
+Urgency UrgencyFromWire(int urgency) {
+  if (urgency == v1::URGENCY_UNSPECIFIED) {
+    return Urgency::kOnScreen;
+  }
+  return v1::Urgency_IsValid(urgency) ? static_cast<Urgency>(urgency - 1)
+                                      : Urgency::kSpeculative;
+}
+
+v1::Urgency UrgencyToWire(Urgency urgency) {
+  return static_cast<v1::Urgency>(static_cast<int>(urgency) + 1);
+}
+
+Activity ActivityFromWire(int activity) {
+  return v1::Activity_IsValid(activity) && activity != v1::ACTIVITY_UNSPECIFIED
+             ? static_cast<Activity>(activity - 1)
+             : Activity::kPlaying;
+}
+
+v1::Activity ActivityToWire(Activity activity) {
+  return static_cast<v1::Activity>(static_cast<int>(activity) + 1);
 }
 
 Tuning TuningFromWire(const v1::Tuning& message) {

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "proto/artifact.h"
 #include "proto/target.h"
+#include "proto/urgency.h"
 #include "proto/variant_key.h"
 
 namespace grpc {
@@ -20,6 +21,8 @@ class Target;
 class Tuning;
 class Variant;
 class VariantRequest;
+enum Activity : int;
+enum Urgency : int;
 }  // namespace kiln::v1
 
 namespace kiln::wire {
@@ -42,6 +45,13 @@ void KeyToWire(const VariantKey& key, v1::VariantRequest* request);
 // `blob_bytes` is given.
 void VariantToWire(const Artifact& artifact, std::string_view label,
                    uint64_t blob_bytes, v1::Variant* variant);
+
+// An unknown urgency of a newer contract is the least urgent that this one
+// knows; an unknown activity is playing.
+Urgency UrgencyFromWire(int urgency);
+v1::Urgency UrgencyToWire(Urgency urgency);
+Activity ActivityFromWire(int activity);
+v1::Activity ActivityToWire(Activity activity);
 
 // Neither checks that a program has the overrides named.
 Tuning TuningFromWire(const v1::Tuning& message);

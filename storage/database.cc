@@ -37,7 +37,7 @@ namespace {
 constexpr std::array<const char*, kFamilyCount> kFamilyNames = {
     "meta",           "programs", "modules",       "frontend",   "artifacts",
     "artifact_index", "tunings",  "program_index", "interfaces", "shaders",
-    "snapshots",      "surfaces", "targets",       "roots"};
+    "snapshots",      "surfaces", "targets",       "roots",      "failures"};
 
 // Values from here up lie in blob files: merging table files then moves 100
 // bytes per artifact instead of 7 KB or more.

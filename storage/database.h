@@ -41,8 +41,9 @@ enum class Family : uint8_t {
   kSurfaces,
   kTargets,
   kRoots,
+  kFailures,
 };
-inline constexpr size_t kFamilyCount = 14;
+inline constexpr size_t kFamilyCount = 15;
 
 struct RowWrite {
   Family family;

@@ -62,6 +62,8 @@ std::string_view KindText(ValueKind kind) {
       return "target";
     case ValueKind::kRoots:
       return "roots";
+    case ValueKind::kFailure:
+      return "failure";
   }
   return "unknown";
 }

@@ -42,6 +42,7 @@ enum class ValueKind : uint32_t {
   kSurfaces = 12,      // opaque
   kTarget = 13,        // device name, identity fields
   kRoots = 14,         // opaque
+  kFailure = 15,       // key, cause, message
 };
 
 // "program", "artifact", ...; "unknown" for a number that is none.

@@ -39,9 +39,11 @@ ValueKind KindOf(Family family) {
     case Family::kTargets:
       return ValueKind::kTarget;
     case Family::kRoots:
+      return ValueKind::kRoots;
+    case Family::kFailures:
       break;
   }
-  return ValueKind::kRoots;
+  return ValueKind::kFailure;
 }
 
 std::optional<Family> IndexOf(Family family) {

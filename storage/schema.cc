@@ -16,12 +16,15 @@
 namespace kiln::storage {
 namespace {
 
-// Everything that versions 1 and 2 stored lies under the id of a program, or is
-// named by something that does; version 3 gives every program another id.
+// What lies under the id of a program, or is named by something that does:
+// version 4 gives every program another id. Targets and roots stay. (Failures
+// came with version 4.)
 absl::Status DeleteUnreachable(Database& database) {
-  return database.DropFamilies({Family::kPrograms, Family::kModules,
-                                Family::kFrontEnds, Family::kArtifacts,
-                                Family::kArtifactIndex, Family::kTunings});
+  return database.DropFamilies(
+      {Family::kPrograms, Family::kProgramIndex, Family::kModules,
+       Family::kInterfaces, Family::kFrontEnds, Family::kShaders,
+       Family::kArtifacts, Family::kArtifactIndex, Family::kTunings,
+       Family::kSnapshots, Family::kSurfaces});
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ ScanStep SeekTo(std::string row) {
 }  // namespace
 
 VariantStore::VariantStore(std::unique_ptr<CheckedRows> rows)
-    : SourceRecords(*rows), rows_(std::move(rows)) {}
+    : SourceRecords(*rows), FailureRecords(*rows), rows_(std::move(rows)) {}
 
 VariantStore::~VariantStore() {
   Close().IgnoreError();

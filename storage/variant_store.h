@@ -33,13 +33,14 @@
 #include "proto/bytes.h"
 #include "proto/digest.h"
 #include "proto/variant_key.h"
+#include "storage/failure_records.h"
 #include "storage/source_records.h"
 #include "storage/store_options.h"
 
 namespace kiln::storage {
 
 // The version of everything below the database folder (FORMAT.md, "Evolution").
-inline constexpr uint32_t kSchemaVersion = 3;
+inline constexpr uint32_t kSchemaVersion = 4;
 
 // SPIR-V and the SHA-256 of it.
 struct Module {
@@ -74,7 +75,7 @@ struct ProgramPage {
 // Common to all functions: Unavailable means that the disk failed and is worth
 // another try. A Get answers nullopt for a miss, and for an entry that was
 // damaged, so that a caller has one way to go on: compile it.
-class VariantStore : public SourceRecords {
+class VariantStore : public SourceRecords, public FailureRecords {
  public:
   // Opens the store in `db_folder`, which is made if it is not there.
   // Requires: the caller holds Kiln's own instance lock, which lies beside the

@@ -71,8 +71,9 @@ absl::StatusOr<pipeline::CreatedPipeline> CreatePipeline(
   for (const ModuleCode& module : variant.modules) {
     code.push_back({module.stage, *module.spirv});
   }
-  return pipeline::CreateFromBlob(device, {program, artifact.key, code},
-                                  artifact.blob);
+  return pipeline::CreateFromBlob(
+      device, {program, artifact.key, code, artifact.specialized},
+      artifact.blob);
 }
 
 HitFeedback ToFeedback(pipeline::HitFeedback feedback) {

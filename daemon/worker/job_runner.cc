@@ -9,7 +9,9 @@
 #include <fmt/format.h>
 
 #include "daemon/worker/channel.h"
+#include "daemon/worker/interface_checks.h"
 #include "daemon/worker/module_checks.h"
+#include "daemon/worker/variant_code.h"
 #include "kiln/worker/v1/worker.pb.h"
 #include "proto/artifact.h"
 #include "proto/module_interface.h"
@@ -25,10 +27,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct LoadedModule {
-  StageModule id;
-  std::vector<uint32_t> spirv;
-};
+// Of blobs that a worker keeps for keys that turn out to have the same code.
+constexpr size_t kMadeBytes = 32u << 20;
 
 uint64_t MicrosecondsSince(Clock::time_point start) {
   return static_cast<uint64_t>(
@@ -70,6 +70,25 @@ void AddModule(const StageSource& source, const LoadedModule& module,
   out->set_warnings(CapDiagnostics(warnings));
 }
 
+// That the stages fit the program. Returns: its overrides that no code reads.
+absl::StatusOr<std::vector<std::string>> CheckProgram(
+    const Program& program, std::span<const pipeline::StageCode> code,
+    std::string* diagnostics) {
+  if (DeclaresPipeline(program)) {
+    KILN_RETURN_IF_ERROR(CheckInterfaces(program, code, diagnostics));
+  }
+  return CheckOverrides(program, code);
+}
+
+void AddVariantModule(const LoadedModule& module,
+                      worker::v1::JobResult* result) {
+  worker::v1::StageModule* out = result->add_variant_modules();
+  out->set_stage(static_cast<uint32_t>(module.id.stage));
+  out->set_digest(std::string(module.id.module.raw()));
+  out->set_spirv(
+      std::string(AsText(AsBytes(std::span<const uint32_t>(module.spirv)))));
+}
+
 }  // namespace
 
 struct JobRunner::LoadedProgram {
@@ -78,6 +97,10 @@ struct JobRunner::LoadedProgram {
   // their order.
   std::vector<LoadedModule> modules;
   bool checked = false;  // the overrides, against all modules
+  // What was made of specialised code, without its key: keys whose values
+  // select the same code share it. At most kMadeBytes of blobs.
+  std::map<Digest, Artifact> made;
+  size_t made_bytes = 0;
 
   const LoadedModule* FindModule(Stage stage) const {
     auto found = std::ranges::find(
@@ -87,6 +110,15 @@ struct JobRunner::LoadedProgram {
 
   bool IsComplete() const {
     return checked && modules.size() == program.stages.size();
+  }
+
+  void Keep(const Digest& pipeline, const Artifact& artifact) {
+    if (made_bytes + artifact.blob.size() > kMadeBytes) {
+      made.clear();
+      made_bytes = 0;
+    }
+    made_bytes += artifact.blob.size();
+    made.emplace(pipeline, artifact);
   }
 };
 
@@ -165,9 +197,9 @@ absl::Status JobRunner::RunFrontEnd(LoadedProgram& loaded,
   for (const LoadedModule& module : modules) {
     code.push_back({module.id.stage, module.spirv});
   }
-  on_phase("front end, overrides");
+  on_phase("front end, checks");
   absl::StatusOr<std::vector<std::string>> unused =
-      CheckOverrides(loaded.program, code);
+      CheckProgram(loaded.program, code, result->mutable_diagnostics());
   if (!unused.ok()) {
     result->clear_modules();
     result->set_front_end_failed(true);
@@ -202,25 +234,59 @@ absl::Status JobRunner::Compile(const worker::v1::Job& job,
   if (job.front_end_only()) {
     return absl::OkStatus();
   }
-  std::vector<pipeline::StageCode> code;
-  Artifact artifact;
+  std::vector<pipeline::StageCode> whole;
   for (const LoadedModule& module : loaded.modules) {
-    code.push_back({module.id.stage, module.spirv});
-    artifact.modules.push_back(module.id);
+    whole.push_back({module.id.stage, module.spirv});
   }
-  const pipeline::PipelineInput input{loaded.program, key, code};
+  if (!DeclaresPipeline(loaded.program)) {
+    KILN_RETURN_IF_ERROR(
+        CheckInterfaces(loaded.program, whole, result->mutable_diagnostics()));
+  }
   KILN_ASSIGN_OR_RETURN(
-      artifact.constants,
-      pipeline::ResolveConstants(KeyConstants(loaded.program, key), code));
-  on_phase("limits");
-  KILN_RETURN_IF_ERROR(
-      CheckModules(code, artifact.constants, device_->limits()));
+      const std::vector<Constant> constants,
+      pipeline::ResolveConstants(KeyConstants(loaded.program, key), whole));
+  on_phase("specialisation");
+  const Clock::time_point start = Clock::now();
+  KILN_ASSIGN_OR_RETURN(
+      const VariantCode variant,
+      MakeVariantCode(
+          loaded.program, loaded.modules, constants, device_->limits(),
+          options_.validate ? shaders::Revalidation::kAlways
+                            : shaders::Revalidation::kWhereValuesMatter));
+  result->set_specialise_us(std::max<uint64_t>(1, MicrosecondsSince(start)));
+  const Digest pipeline = PipelineDigest(key, variant);
+  Artifact artifact;
+  if (const auto equal = loaded.made.find(pipeline);
+      equal != loaded.made.end()) {
+    artifact = equal->second;
+    result->set_collapsed(true);
+  } else {
+    KILN_ASSIGN_OR_RETURN(artifact, Build({loaded.program, key, variant.code,
+                                           variant.is_specialised()},
+                                          on_phase, result));
+    if (variant.is_specialised() && !result->device_suspect()) {
+      loaded.Keep(pipeline, artifact);
+    }
+  }
+  artifact.key = key;
+  artifact.modules = variant.modules;
+  artifact.constants = constants;
+  artifact.specialized = variant.is_specialised();
+  for (const LoadedModule& module : variant.specialised) {
+    AddVariantModule(module, result);
+  }
+  result->set_artifact(std::string(AsText(EncodeArtifact(artifact))));
+  return absl::OkStatus();
+}
 
+absl::StatusOr<Artifact> JobRunner::Build(const pipeline::PipelineInput& input,
+                                          const OnPhase& on_phase,
+                                          worker::v1::JobResult* result) {
+  Artifact artifact;
   on_phase("driver");
   KILN_ASSIGN_OR_RETURN(pipeline::CompiledPipeline compiled,
                         pipeline::CompilePipeline(*device_, input));
   artifact.target = device_->identity().Id();
-  artifact.key = key;
   artifact.compile_us = compiled.compile_us;
   artifact.blob = std::move(compiled.blob);
 
@@ -253,8 +319,7 @@ absl::Status JobRunner::Compile(const worker::v1::Job& job,
   }
   artifact.provenance = fmt::format("{}; {}", shaders::CompilerVersion(),
                                     device_->identity().device_name);
-  result->set_artifact(std::string(AsText(EncodeArtifact(artifact))));
-  return absl::OkStatus();
+  return artifact;
 }
 
 worker::v1::JobResult JobRunner::Run(const worker::v1::Job& job,

@@ -14,9 +14,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/artifact.h"
 #include "proto/digest.h"
 #include "proto/program.h"
 #include "shaders/pipeline/device.h"
+#include "shaders/pipeline/pipeline.h"
 
 namespace kiln::worker::v1 {
 class Job;
@@ -30,6 +33,8 @@ struct JobRunnerOptions {
   // False: every job is refused with FailedPrecondition, for an installation
   // that has no sources; libshaderc is not touched.
   bool compiler = true;
+  // True: what the specialiser makes is validated, too.
+  bool validate = false;
 };
 
 // Thread-compatible.
@@ -66,6 +71,10 @@ class JobRunner {
                                   worker::v1::JobResult* result);
   absl::Status Compile(const worker::v1::Job& job, const OnPhase& on_phase,
                        worker::v1::JobResult* result);
+  // What the driver makes of `input`, proven and measured; without its key.
+  absl::StatusOr<Artifact> Build(const pipeline::PipelineInput& input,
+                                 const OnPhase& on_phase,
+                                 worker::v1::JobResult* result);
 
   JobRunnerOptions options_;
   std::unique_ptr<pipeline::Device> device_;

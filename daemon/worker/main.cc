@@ -3,6 +3,7 @@
 // kiln-worker: compiles for one target, as kilnd's child or alone from a file.
 // Alone (`--job F --out G`) it is what build farms and bug reports run.
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,16 +11,19 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "daemon/worker/channel.h"
 #include "daemon/worker/job_runner.h"
+#include "daemon/worker/sandbox.h"
 #include "kiln/worker/v1/worker.pb.h"
 #include "proto/status_macros.h"
 #include "proto/target.h"
@@ -39,9 +43,20 @@ struct WorkerOptions {
   std::string job_file;
   std::string out_file;
   uint64_t memory_mb = 0;
+  std::string sandbox = "off";
+  int64_t cpu_s = 0;
   bool validate = false;
   bool no_compiler = false;
 };
+
+// A job from a file and where its result goes: opened before the sandbox is
+// entered, which opens no such files.
+struct FileJob {
+  worker::v1::Job job;
+  int out = -1;
+};
+
+using SandboxLayers = std::vector<SandboxLayer>;
 
 // Dies with the daemon, before everything else on the machine, and small.
 void LimitSelf(const WorkerOptions& options) {
@@ -68,8 +83,22 @@ void WarmUpCompiler() {
   (void)shaders::CompileStage(program, Stage::kVertex);
 }
 
+void LimitJobTime(const WorkerOptions& options) {
+  if (options.cpu_s != 0) {
+    LimitCpuTime(std::chrono::seconds(options.cpu_s));
+  }
+}
+
+// Errors: what `--sandbox=require` asks for and the kernel does not give.
+absl::Status CheckSandbox(const WorkerOptions& options,
+                          const SandboxLayers& layers) {
+  return options.sandbox == "require" ? CheckAllHold(layers) : absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<JobRunner>> OpenTarget(
-    const WorkerOptions& options) {
+    const WorkerOptions& options, const SandboxLayers& layers) {
+  KILN_RETURN_IF_ERROR(CheckSandbox(options, layers));
+  LimitJobTime(options);
   KILN_ASSIGN_OR_RETURN(const TargetSpec spec,
                         TargetSpec::Parse(options.target));
   KILN_RETURN_IF_ERROR(pipeline::SelectDriver(spec));
@@ -83,13 +112,23 @@ absl::StatusOr<std::unique_ptr<JobRunner>> OpenTarget(
   }
   return std::make_unique<JobRunner>(
       std::move(device), std::move(proof_device),
-      JobRunnerOptions{.compiler = !options.no_compiler});
+      JobRunnerOptions{.compiler = !options.no_compiler,
+                       .validate = options.validate});
 }
 
 void SetError(const absl::Status& status, worker::v1::Hello* hello) {
   const absl::string_view text = status.message();
   hello->set_error_code(static_cast<uint32_t>(status.code()));
   hello->set_error(ToValidUtf8({text.data(), text.size()}));
+}
+
+void AddLayers(const SandboxLayers& layers, worker::v1::Hello* hello) {
+  for (const SandboxLayer& layer : layers) {
+    worker::v1::SandboxLayer* out = hello->add_sandbox();
+    out->set_name(layer.name);
+    out->set_holds(layer.holds);
+    out->set_detail(layer.detail);
+  }
 }
 
 void FillHello(const TargetIdentity& identity, worker::v1::Hello* hello) {
@@ -106,9 +145,11 @@ bool Report(const worker::v1::WorkerReport& report) {
 }
 
 // Answers commands until the daemon closes the channel.
-int Serve(const WorkerOptions& options) {
+int Serve(const WorkerOptions& options, const SandboxLayers& layers) {
   worker::v1::WorkerReport greeting;
-  absl::StatusOr<std::unique_ptr<JobRunner>> runner = OpenTarget(options);
+  AddLayers(layers, greeting.mutable_hello());
+  absl::StatusOr<std::unique_ptr<JobRunner>> runner =
+      OpenTarget(options, layers);
   if (!runner.ok()) {
     SetError(runner.status(), greeting.mutable_hello());
     Report(greeting);
@@ -136,6 +177,7 @@ int Serve(const WorkerOptions& options) {
       notice.mutable_phase()->set_phase(last_phase);
       Report(notice);
     };
+    LimitJobTime(options);
     worker::v1::WorkerReport report;
     try {  // compilers and drivers throw it through us
       *report.mutable_result() = (*runner)->Run(job, tell_phase);
@@ -148,30 +190,43 @@ int Serve(const WorkerOptions& options) {
   return 0;
 }
 
-// Runs the one job of a file. Exit code 0 when it compiled.
-int RunFile(const WorkerOptions& options) {
-  worker::v1::Job job;
+// Reads the job of a file and opens the file for its result, whose old content
+// stays until there is one. Returns: false when it cannot, having said so.
+bool OpenFiles(const WorkerOptions& options, FileJob& file) {
   std::ifstream in(options.job_file, std::ios::binary);
-  if (!in || !job.ParseFromIstream(&in)) {
+  if (!in || !file.job.ParseFromIstream(&in)) {
     std::cerr << fmt::format("kiln-worker: '{}' holds no job\n",
                              options.job_file);
-    return 2;
+    return false;
   }
-  absl::StatusOr<std::unique_ptr<JobRunner>> runner = OpenTarget(options);
+  file.out =
+      open(options.out_file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (file.out < 0) {
+    std::cerr << fmt::format("kiln-worker: cannot write '{}'\n",
+                             options.out_file);
+  }
+  return file.out >= 0;
+}
+
+// Runs the one job of a file. Exit code 0 when it compiled.
+int RunFile(const WorkerOptions& options, const FileJob& file,
+            const SandboxLayers& layers) {
+  absl::StatusOr<std::unique_ptr<JobRunner>> runner =
+      OpenTarget(options, layers);
   absl::Status status = runner.status();
   if (status.ok()) {
-    status = (*runner)->LoadProgram(job.program());
+    status = (*runner)->LoadProgram(file.job.program());
   }
   if (!status.ok()) {
     std::cerr << fmt::format("kiln-worker: {}\n", status.ToString());
     return 1;
   }
   const worker::v1::JobResult result =
-      (*runner)->Run(job, [](std::string_view phase) {
+      (*runner)->Run(file.job, [](std::string_view phase) {
         std::cerr << fmt::format("kiln-worker: {}\n", phase);
       });
-  std::ofstream out(options.out_file, std::ios::binary);
-  if (!result.SerializeToOstream(&out) || !out.flush()) {
+  if (ftruncate(file.out, 0) != 0 ||
+      !result.SerializeToFileDescriptor(file.out)) {
     std::cerr << fmt::format("kiln-worker: cannot write '{}'\n",
                              options.out_file);
     return 2;
@@ -186,22 +241,24 @@ int RunFile(const WorkerOptions& options) {
 
 struct Task {
   const WorkerOptions& options;
+  const FileJob& file;
+  const SandboxLayers& layers;
   int exit_code = 1;
 };
 
 void* RunTask(void* argument) {
   auto* task = static_cast<Task*>(argument);
   try {  // the process's outermost frame
-    task->exit_code = task->options.job_file.empty() ? Serve(task->options)
-                                                     : RunFile(task->options);
+    task->exit_code = task->options.job_file.empty()
+                          ? Serve(task->options, task->layers)
+                          : RunFile(task->options, task->file, task->layers);
   } catch (const std::exception& error) {
     std::cerr << fmt::format("kiln-worker: {}\n", ToValidUtf8(error.what()));
   }
   return nullptr;
 }
 
-int RunOnLargeStack(const WorkerOptions& options) {
-  Task task{options};
+int RunOnLargeStack(Task task) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kCompileStackBytes);
@@ -212,6 +269,19 @@ int RunOnLargeStack(const WorkerOptions& options) {
   }
   pthread_join(thread, nullptr);
   return task.exit_code;
+}
+
+int Main(const WorkerOptions& options) {
+  LimitSelf(options);
+  FileJob file;
+  if (!options.job_file.empty() && !OpenFiles(options, file)) {
+    return 2;
+  }
+  SandboxLayers layers;
+  if (options.sandbox != "off") {
+    layers = EnterSandbox();
+  }
+  return RunOnLargeStack({options, file, layers});
 }
 
 }  // namespace
@@ -233,6 +303,15 @@ int main(int argc, char** argv) {
       ->needs(job);
   app.add_option("--memory-mb", options.memory_mb,
                  "data memory limit in MiB; 0: none");
+  app.add_option("--cpu-s", options.cpu_s,
+                 "seconds of CPU time a job may use, all threads together; 0: "
+                 "no limit");
+  app.add_option("--sandbox", options.sandbox,
+                 "give up network, files, processes and privileges before the "
+                 "driver is loaded:\n"
+                 "off, on (as far as the kernel lets us), or require")
+      ->check(CLI::IsMember({"off", "on", "require"}))
+      ->capture_default_str();
   app.add_flag("--validate", options.validate,
                "load the Khronos validation layer");
   app.add_flag("--no-compiler", options.no_compiler,
@@ -242,6 +321,5 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  kiln::daemon::LimitSelf(options);
-  return kiln::daemon::RunOnLargeStack(options);
+  return kiln::daemon::Main(options);
 }

@@ -2,7 +2,6 @@
 #include "daemon/worker/module_checks.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
 
@@ -10,7 +9,6 @@
 
 #include "proto/status_macros.h"
 #include "shaders/compiler.h"
-#include "shaders/freeze.h"
 #include "shaders/module_limits.h"
 #include "shaders/reflection.h"
 
@@ -144,21 +142,10 @@ absl::StatusOr<std::vector<std::string>> CheckOverrides(
   return unused;
 }
 
-absl::Status CheckModules(std::span<const pipeline::StageCode> code,
-                          std::span<const Constant> constants,
-                          const pipeline::DeviceLimits& limits) {
-  const shaders::ModuleLimits module_limits = LimitsOf(limits);
-  for (const pipeline::StageCode& stage : code) {
-    const std::set<uint32_t> ids = shaders::SpecializationIds(stage.spirv);
-    std::vector<Constant> own;
-    std::ranges::copy_if(
-        constants, std::back_inserter(own),
-        [&](const Constant& constant) { return ids.contains(constant.id); });
-    KILN_RETURN_IF_ERROR(
-        shaders::CheckModuleLimits(stage.spirv, own, module_limits));
-    KILN_RETURN_IF_ERROR(shaders::FreezeConstants(stage.spirv, own).status());
-  }
-  return absl::OkStatus();
+absl::Status CheckLimits(std::span<const uint32_t> spirv,
+                         std::span<const Constant> constants,
+                         const pipeline::DeviceLimits& limits) {
+  return shaders::CheckModuleLimits(spirv, constants, LimitsOf(limits));
 }
 
 }  // namespace kiln::daemon

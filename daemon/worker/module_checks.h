@@ -26,10 +26,11 @@ namespace kiln::daemon {
 absl::StatusOr<std::vector<std::string>> CheckOverrides(
     const Program& program, std::span<const pipeline::StageCode> code);
 
+// Whether the device can hold the module with these values of its constants.
 // Errors: InvalidArgument naming the constant, its value and the limit.
-// Requires: the modules are valid with their defaults.
-absl::Status CheckModules(std::span<const pipeline::StageCode> code,
-                          std::span<const Constant> constants,
-                          const pipeline::DeviceLimits& limits);
+// Requires: the module is valid with its defaults and declares all of them.
+absl::Status CheckLimits(std::span<const uint32_t> spirv,
+                         std::span<const Constant> constants,
+                         const pipeline::DeviceLimits& limits);
 
 }  // namespace kiln::daemon

@@ -33,6 +33,9 @@ struct PipelineInput {
   const Program& program;
   const VariantKey& key;  // normalised for `program`
   std::span<const StageCode> code;
+  // True: `code` has the key's constants in it (Artifact::specialized), and the
+  // driver is given none.
+  bool specialized = false;
 };
 
 struct CompiledPipeline {

@@ -91,9 +91,10 @@ absl::StatusOr<std::unique_ptr<PipelineDescription>> PipelineDescription::Make(
 
 absl::Status PipelineDescription::AddStages(const PipelineInput& input) {
   KILN_ASSIGN_OR_RETURN(layout_, MakeLayout(device_, input.program.pipeline));
-  KILN_ASSIGN_OR_RETURN(
-      constants_,
-      Specialize(KeyConstants(input.program, input.key), input.code));
+  const std::vector<Constant> constants =
+      input.specialized ? std::vector<Constant>()
+                        : KeyConstants(input.program, input.key);
+  KILN_ASSIGN_OR_RETURN(constants_, Specialize(constants, input.code));
   specializations_.reserve(constants_.size());  // stages_ points into both
   entries_.reserve(input.code.size());
   for (size_t i = 0; i < input.code.size(); ++i) {

@@ -26,6 +26,20 @@ TEST(SessionRegistryTest, SessionWithoutAStreamExpiresAfterAMinute) {
   EXPECT_EQ(sessions.size(), 1u);
 }
 
+TEST(SessionRegistryTest, ClientWithAStreamPlaysUntilItSaysOtherwise) {
+  SessionRegistry sessions;
+  using Counts = std::array<size_t, kActivities>;
+  const uint64_t game = sessions.Open({nullptr, "game"});
+  EXPECT_EQ(sessions.activities(), (Counts{0, 0, 0})) << "it has no stream";
+  ASSERT_TRUE(sessions.Attach(game));
+  EXPECT_EQ(sessions.activities(), (Counts{1, 0, 0}));
+  sessions.SetActivity(game, Activity::kIdle);
+  EXPECT_EQ(sessions.activities(), (Counts{0, 0, 1}));
+  sessions.Close(game);
+  sessions.SetActivity(game, Activity::kLoading);
+  EXPECT_EQ(sessions.activities(), (Counts{0, 0, 0}));
+}
+
 TEST(SessionRegistryTest, SessionWithAStreamDoesNotExpire) {
   SessionRegistry sessions;
   const auto now = SessionRegistry::Clock::now();

@@ -194,6 +194,8 @@ TEST(ProgramDiffTest, EveryOtherFieldIsNamed) {
   const std::vector<Edit> edits = {
       {"option", "no_contraction", "false", "true",
        [](Program& p) { p.no_contraction = true; }},
+      {"option", "specialization", "module", "driver",
+       [](Program& p) { p.specialization = Specialization::kDriver; }},
       {"option", "fragment stage language", "glsl", "hlsl",
        [](Program& p) { p.stages[1].language = Language::kHlsl; }},
       {"option", "fragment stage entry", "\"main\"", "\"Shade\"",

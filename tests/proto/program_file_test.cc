@@ -178,6 +178,15 @@ name = "only"
   EXPECT_EQ(program.derivation, "lit/a.comp");
 }
 
+TEST_F(ProgramFileTest, ModulesAreSpecialisedUnlessTheDriverIsTo) {
+  EXPECT_EQ(Load(kMinimal)->specialization, Specialization::kModule);
+  const std::string toml = std::string(kMinimal) + "[compile]\n";
+  EXPECT_EQ(Load(toml + "specialization = \"driver\"\n")->specialization,
+            Specialization::kDriver);
+  EXPECT_EQ(Load(toml + "specialization = \"module\"\n")->specialization,
+            Specialization::kModule);
+}
+
 TEST_F(ProgramFileTest, FileThatListsItsSourcesIsMadeARecipeOnRequest) {
   std::string toml = kMinimal;
   toml.replace(toml.find("[\"a.vert\"]"), 10, "[\"not there.vert\"]");
@@ -272,6 +281,8 @@ TEST_F(ProgramFileTest, EveryMistakeIsRefusedWithItsLineAndName) {
        "b.vert"},
       {"rooted = true\n" + minimal, "lists no sources"},
       {"rooted = 1\n" + minimal, "rooted"},
+      {minimal + "[compile]\nspecialization = \"none\"\n",
+       "specialization 'none' is neither module nor driver"},
       {"format = 1\nname = \"tiny\"\n[stages]\nvertex = \"a.vert\"\n[[kind]]"
        "\nname = \"k\"\n",
        "sources"},

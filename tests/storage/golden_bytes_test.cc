@@ -82,23 +82,23 @@ TEST(GoldenBytesTest, VariantKey) {
 
 TEST(GoldenBytesTest, Artifact) {
   EXPECT_EQ(Hex(EncodeArtifact(ExampleArtifact())),
-            "4b41520234a04005bcaf206eec990bd9637d9fdb6725e0a0c0d4aebf003f17f4c9"
+            "4b41520334a04005bcaf206eec990bd9637d9fdb6725e0a0c0d4aebf003f17f4c9"
             "56eb5c610000004b564b021310ca2c8932dbd118668bd97442558a3e1f546b5e15"
             "c69699dfbd6024f548d8060000006f7061717565040000006e6f6e650500000061"
             "6c7068610500000000000000010000000a0000004e554d5f4c4947485453040000"
             "00000000000100000001e1b683e26a3aad218df6aa63afe9cf57fdb5dfaf5eb20c"
-            "ddac14305d67f48a02010000000200000005000000000000000300000000040000"
-            "000524436201c42200000000000001200000000000000000000000000000000000"
-            "000100100000010000000f000000467261676d656e742053686164657205000000"
-            "564750527300000000000040401b0000007368616465726320323032332e323b20"
-            "4d6573612032322e332e36");
+            "ddac14305d67f48a02010000000200000005000000000000000300000000000400"
+            "00000524436201c422000000000000012000000000000000000000000000000000"
+            "00000100100000010000000f000000467261676d656e7420536861646572050000"
+            "00564750527300000000000040401b0000007368616465726320323032332e323b"
+            "204d6573612032322e332e36");
 }
 
 TEST(GoldenBytesTest, Program) {
   const Bytes canonical = EncodeProgram(ExampleProgram());
-  EXPECT_EQ(canonical.size(), 805u);
+  EXPECT_EQ(canonical.size(), 806u);
   EXPECT_EQ(Digest::Of(canonical).Hex(),
-            "35d26ddb9e8a76b3920c05006ea696abd6192163eff9ad196a5efeb33b6ce9ba");
+            "6b8b43bbfd587b42832f7f964f6b0da2540be004ecc16653543b461624f189ca");
   ASSERT_OK(DecodeProgram(canonical));
   EXPECT_EQ(EncodeProgram(*DecodeProgram(canonical)), canonical);
 }
@@ -109,9 +109,9 @@ TEST(GoldenBytesTest, Recipe) {
   recipe.files.clear();
   recipe.includes.clear();
   const Bytes canonical = EncodeProgram(recipe);
-  EXPECT_EQ(canonical.size(), 647u);
+  EXPECT_EQ(canonical.size(), 648u);
   EXPECT_EQ(Digest::Of(canonical).Hex(),
-            "adb17f30324cbdbb98e7ec6b9da282386bf115a02a1b49bc36cf33b20e564fac");
+            "2a2f6d8baac3abf562b2eac22515e28e978fe4f155c6abb3da83d3b249232dbd");
   ASSERT_OK(DecodeProgram(canonical));
   EXPECT_EQ(EncodeProgram(*DecodeProgram(canonical)), canonical);
 }
@@ -158,6 +158,10 @@ class GoldenRowsTest : public StoreTest {
     EXPECT_OK(store().PutSurfaces(program, AsBytes("surfaces")));
     EXPECT_OK(store().PutTarget(SampleTarget("device")));
     EXPECT_OK(store().PutRoots(AsBytes("roots")));
+    EXPECT_OK(store().PutFailure(
+        {ExampleArtifact().target, ExampleKey(), FailureCause::kCrashed,
+         "shaderc 2023.2", absl::StatusCode::kInternal, "compiler crashed",
+         "lit.frag:1: warning: w\n", 1700000000000}));
   }
 };
 
@@ -184,7 +188,7 @@ TEST_F(GoldenRowsTest, EveryRowLiesInItsFamilyUnderItsKey) {
       std::string(artifact.target.raw()).append(KeyId(artifact.key).raw());
   const std::vector<GoldenRow> golden = {
       {"meta", "schema",
-       "14dabb1879b6a831eebdcf493b205da1ea97eef07e939423a546041d734638b3"},
+       "d49522bab9a6241fe7ee1a004b2a11e28e5294491e7047c067c30c71afba45d1"},
       {"programs", program,
        "b79a3e73a04d66d5aea19725304e10b747ed0e1eec81cc4c13eb1d56c12d419b"},
       {"modules", std::string(DigestOf("vertex").raw()),
@@ -192,7 +196,7 @@ TEST_F(GoldenRowsTest, EveryRowLiesInItsFamilyUnderItsKey) {
       {"frontend", program + "shaderc 2023.2",
        "1bc9cb876a24cd1f005da1574ce9f3905e195e02792edad5c274420503642f81"},
       {"artifacts", artifact_row,
-       "438db9c9fb54674864cbeb5bd8f6f770ddbb5e6f2ba1e4ca72c001e2d23a5641"},
+       "3a956f6f4e99f2ad99173baf60d0d91e832d1bdf6cec02f3b67590fa65fc4add"},
       {"artifact_index", artifact_row,
        "b43cbbd7222fa7c4dd167ac44f5af1c34a24f063b3c0cfe3415fa6899ee440bb"},
       {"tunings", std::string(artifact.target.raw()) + program,
@@ -211,6 +215,8 @@ TEST_F(GoldenRowsTest, EveryRowLiesInItsFamilyUnderItsKey) {
        "3e2a04bf4535b7f3cc26371bfd086bb2a220e28968d4bc1a9b700eaf2052d398"},
       {"roots", "search",
        "0025c8077218208e3be57337501f488a5f7e947f5c1221ee4835a570dfa395ae"},
+      {"failures", artifact_row,
+       "289087d300f39251278b644084579bbae2849cdfc0cafc9a125fce6a0baaa440"},
   };
   for (const GoldenRow& want : golden) {
     EditRaw(folder(), want.family,

@@ -105,6 +105,17 @@ std::vector<Record> Records() {
       {Family::kRoots, "roots", "search",
        [](Store& s) { return s.PutRoots(AsBytes("roots")); },
        [](Store& s) { return IsHit(s.GetRoots()); }, true},
+      {Family::kFailures, "failures",
+       ArtifactRow(artifact.target, KeyId(artifact.key)),
+       [=](Store& s) {
+         FailureRecord failure;
+         failure.target = artifact.target;
+         failure.key = artifact.key;
+         return s.PutFailure(failure);
+       },
+       [=](Store& s) {
+         return IsHit(s.GetFailure(artifact.target, artifact.key));
+       }},
   };
 }
 

@@ -93,26 +93,30 @@ TEST_F(StoreOpenTest, NewerSchemaIsRefusedNamingBothVersions) {
   PutSchema(kSchemaVersion + 6);
   EXPECT_THAT(VariantStore::Open(folder(), options()),
               StatusIs(absl::StatusCode::kFailedPrecondition,
-                       AllOf(HasSubstr("schema version 9"),
-                             HasSubstr("up to version 3"),
+                       AllOf(HasSubstr("schema version 10"),
+                             HasSubstr("up to version 4"),
                              HasSubstr(folder().string()))));
   PutSchema(kSchemaVersion);
   EXPECT_OK(VariantStore::Open(folder(), options()));
 }
 
-// Nothing that schema 1 or 2 holds can be asked for by an id of version 3: it
+// Nothing that an older schema holds can be asked for by an id of version 4: it
 // is deleted, not counted as damage row by row.
 TEST_F(StoreOpenTest, OlderSchemaIsEmptiedAndBecomesThisOne) {
   const Artifact old = SampleArtifact(1);
-  for (const uint32_t version : {1u, 2u}) {
+  for (const uint32_t version : {1u, 2u, 3u}) {
     SCOPED_TRACE(version);
     Reopen();
     EXPECT_OK(store().PutArtifact(old, std::vector{SampleModule("vertex")}));
     EXPECT_OK(store().PutProgram(DigestOf("text"), AsBytes("text")));
     EXPECT_OK(store().PutFrontEnd(DigestOf("text"), "v", {old.modules}));
     EXPECT_OK(store().PutTuning(old.target, DigestOf("text"), {{}, 1, 1}));
+    EXPECT_OK(store().PutSnapshots(DigestOf("recipe"), {{DigestOf("s"), 1}}));
+    EXPECT_OK(store().PutSurfaces(DigestOf("text"), AsBytes("surfaces")));
     Close();
-    DropFamiliesOfSchema3();
+    if (version < 3) {
+      DropFamiliesOfSchema3();
+    }
     PutSchema(version);
     Reopen();
     EXPECT_FALSE(store().GetProgram(DigestOf("text"))->has_value());
@@ -120,6 +124,9 @@ TEST_F(StoreOpenTest, OlderSchemaIsEmptiedAndBecomesThisOne) {
     EXPECT_FALSE(store().GetFrontEnd(DigestOf("text"), "v")->has_value());
     EXPECT_FALSE(store().GetTuning(old.target, DigestOf("text"))->has_value());
     EXPECT_FALSE(store().GetArtifact(old.target, old.key)->has_value());
+    EXPECT_TRUE(store().GetSnapshots(DigestOf("recipe"))->empty());
+    EXPECT_FALSE(store().GetSurfaces(DigestOf("text"))->has_value());
+    EXPECT_EQ(store().ListPrograms(Digest(), 10)->programs.size(), 0u);
     EXPECT_EQ(store().ListArtifacts("", 10)->artifacts.size(), 0u);
     EXPECT_EQ(store().counts().artifacts, 0u);
     EXPECT_EQ(store().counters().damaged_entries, 0u);
@@ -137,7 +144,7 @@ TEST_F(StoreOpenTest, StoreOfThisSchemaKeepsEverything) {
   EXPECT_OK(store().PutProgram(DigestOf("text"), AsBytes("text")));
   EXPECT_OK(store().PutTuning(DigestOf("t"), DigestOf("text"), {{}, 1, 1}));
   Close();
-  PutSchema(3);
+  PutSchema(kSchemaVersion);
   Reopen();
   EXPECT_TRUE(store().GetProgram(DigestOf("text"))->has_value());
   EXPECT_TRUE(store().GetTuning(DigestOf("t"), DigestOf("text"))->has_value());

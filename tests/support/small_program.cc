@@ -50,7 +50,9 @@ Program LargeProgram() {
     fragment +=
         "float " + std::string(950, 'n') + std::to_string(i) + " = o.x;\n";
   }
-  return SmallProgram(fragment + "}\n");
+  Program program = SmallProgram(fragment + "}\n");
+  program.specialization = Specialization::kDriver;  // else they are dropped
+  return program;
 }
 
 Program SlowProgram(int levels) {

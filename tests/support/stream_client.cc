@@ -92,6 +92,10 @@ absl::StatusOr<v1::Completion> StreamClient::AskOne(
   return message.completion();
 }
 
+void StreamClient::Cancel() {
+  context_->TryCancel();
+}
+
 absl::Status StreamClient::Finish() {
   return wire::FromGrpc(std::exchange(stream_, nullptr)->Finish());
 }

@@ -43,6 +43,10 @@ class StreamClient {
   // Sends one request and waits for its completion.
   absl::StatusOr<v1::Completion> AskOne(const v1::VariantRequest& request);
 
+  // Ends the stream as a client that dies does; a Send or Next of another
+  // thread returns.
+  void Cancel();
+
   // Ends the stream. Returns: its status.
   absl::Status Finish();
 
