@@ -26,7 +26,10 @@ absl::StatusOr<std::unique_ptr<CaseDrawer>> CaseDrawer::Make(
     std::optional<Tolerance> tolerance) {
   std::unique_ptr<CaseDrawer> made(
       new CaseDrawer(program, std::move(tolerance)));
-  // What kilnd makes of the program is what is proven.
+  // What kilnd makes of the program is what is proven, against the modules as
+  // the front end makes them.
+  KILN_ASSIGN_OR_RETURN(made->whole_pipelines_,
+                        PipelineSet::Make(device, program));
   KILN_ASSIGN_OR_RETURN(
       made->pipelines_,
       PipelineSet::Make(device, program, program.specialization));
@@ -54,8 +57,9 @@ absl::StatusOr<Picture> CaseDrawer::Draw(const DrawFeatures& features) {
   for (const FeatureMask mask : features) {
     VariantKey key = key_;
     key.features = mask;
+    PipelineSet& set = mask == all_ ? *whole_pipelines_ : *pipelines_;
     KILN_ASSIGN_OR_RETURN(const pipeline::Pipeline* const pipeline,
-                          pipelines_->Get(key));
+                          set.Get(key));
     pipelines.push_back(pipeline);
   }
   return renderer_->Draw(pipelines);

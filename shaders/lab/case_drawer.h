@@ -40,7 +40,9 @@ class CaseDrawer {
     return pipelines_->code();
   }
 
-  size_t pipelines() const { return pipelines_->size(); }
+  size_t pipelines() const {
+    return pipelines_->size() + whole_pipelines_->size();
+  }
 
   // Loads a case and draws it with the whole shader. The axes are `key`'s.
   absl::Status Load(const VariantKey& key, const DrawInputs& inputs);
@@ -73,7 +75,8 @@ class CaseDrawer {
 
   const FeatureMask all_;
   const std::optional<Tolerance> tolerance_;
-  std::unique_ptr<PipelineSet> pipelines_;
+  std::unique_ptr<PipelineSet> pipelines_;        // of variants
+  std::unique_ptr<PipelineSet> whole_pipelines_;  // every bit
   std::unique_ptr<Renderer> renderer_;
   VariantKey key_;
   Picture whole_;
