@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "storage/checked_rows.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,6 +16,30 @@ namespace {
 constexpr size_t kMaxKnown = 65536;  // some 4 MB; then it starts anew
 
 }  // namespace
+
+absl::StatusOr<RowPage> CheckedRows::ListTargetRows(Family family,
+                                                    std::string_view after_row,
+                                                    size_t limit) const {
+  if (!after_row.empty() && after_row.size() != kArtifactRowBytes) {
+    return absl::InvalidArgumentError(fmt::format(
+        "a row has {} bytes, not {}", kArtifactRowBytes, after_row.size()));
+  }
+  const size_t page_size = std::clamp<size_t>(limit, 1, limits::kListPageSize);
+  RowPage page;
+  KILN_RETURN_IF_ERROR(
+      database_->Scan(family, after_row, [&](std::string_view row) -> ScanStep {
+        if (row == after_row) {
+          return {};
+        }
+        if (page.rows.size() == page_size) {
+          page.next_row = page.rows.back();
+          return {ScanStep::Action::kStop, ""};
+        }
+        page.rows.emplace_back(row);
+        return {};
+      }));
+  return page;
+}
 
 absl::StatusOr<std::optional<Bytes>> CheckedRows::Get(Family family,
                                                       const std::string& row) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
@@ -30,6 +31,12 @@ namespace kiln::storage {
 
 // Part of some row keys; over it, a version is no text for people any more.
 inline constexpr size_t kMaxCompilerVersionBytes = 1024;
+
+// Row keys in their order, and where the next page goes on.
+struct RowPage {
+  std::vector<std::string> rows;
+  std::string next_row;  // empty: this was the last page
+};
 
 // Owns the database. Thread-safe, but for what `Database` says of Close.
 class CheckedRows {
@@ -75,6 +82,13 @@ class CheckedRows {
 
   // Deletes, counts and logs a damaged row, and its row in the index.
   void Drop(Family family, const std::string& row, std::string_view why);
+
+  // The rows after `after_row` (empty: from the start) of a family whose rows
+  // are targets and keys (ArtifactRow): at most `limit`, and at most
+  // limits::kListPageSize. Errors: InvalidArgument: `after_row` is no such row.
+  absl::StatusOr<RowPage> ListTargetRows(Family family,
+                                         std::string_view after_row,
+                                         size_t limit) const;
 
   // Content lies under its SHA-256: programs and modules. Putting what is there
   // does nothing. Errors: InvalidArgument: `id` is another digest, or over the

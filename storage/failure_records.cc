@@ -101,22 +101,11 @@ absl::StatusOr<bool> FailureRecords::RemoveFailure(const Digest& target,
 
 absl::StatusOr<FailurePage> FailureRecords::ListFailures(
     std::string_view after_row, size_t limit) {
-  const size_t page_size = std::clamp<size_t>(limit, 1, limits::kListPageSize);
+  KILN_ASSIGN_OR_RETURN(RowPage listed, rows_.ListTargetRows(Family::kFailures,
+                                                             after_row, limit));
   FailurePage page;
-  std::vector<std::string> rows;
-  KILN_RETURN_IF_ERROR(rows_.database().Scan(
-      Family::kFailures, after_row, [&](std::string_view row) -> ScanStep {
-        if (row == after_row) {
-          return {};
-        }
-        if (rows.size() == page_size) {
-          page.next_row = rows.back();
-          return {ScanStep::Action::kStop, ""};
-        }
-        rows.emplace_back(row);
-        return {};
-      }));
-  for (const std::string& row : rows) {
+  page.next_row = std::move(listed.next_row);
+  for (const std::string& row : listed.rows) {
     KILN_ASSIGN_OR_RETURN(auto record, GetFailureAt(row));
     if (record.has_value()) {
       page.failures.push_back(*std::move(record));

@@ -65,7 +65,7 @@ class FailureRecords {
                                      const Digest& key_id);
 
   // By target and key, at most `limit` or 100 rows after `after_row` (empty:
-  // from the start).
+  // from the start). Errors: InvalidArgument: `after_row` is no row of a page.
   absl::StatusOr<FailurePage> ListFailures(std::string_view after_row,
                                            size_t limit);
 

@@ -280,26 +280,12 @@ absl::StatusOr<std::vector<Artifact>> VariantStore::FindArtifacts(
 
 absl::StatusOr<ArtifactPage> VariantStore::ListArtifacts(
     std::string_view after_row, size_t limit) {
-  if (!after_row.empty() && after_row.size() != kArtifactRowBytes) {
-    return absl::InvalidArgumentError(fmt::format(
-        "a row has {} bytes, not {}", kArtifactRowBytes, after_row.size()));
-  }
-  const size_t page_size = std::clamp<size_t>(limit, 1, limits::kListPageSize);
+  KILN_ASSIGN_OR_RETURN(
+      RowPage listed,
+      rows_->ListTargetRows(Family::kArtifactIndex, after_row, limit));
   ArtifactPage page;
-  std::vector<std::string> rows;
-  KILN_RETURN_IF_ERROR(rows_->database().Scan(
-      Family::kArtifactIndex, after_row, [&](std::string_view row) -> ScanStep {
-        if (row == after_row) {
-          return {};
-        }
-        if (rows.size() == page_size) {
-          page.next_row = rows.back();
-          return {ScanStep::Action::kStop, ""};
-        }
-        rows.emplace_back(row);
-        return {};
-      }));
-  for (const std::string& row : rows) {
+  page.next_row = std::move(listed.next_row);
+  for (const std::string& row : listed.rows) {
     KILN_ASSIGN_OR_RETURN(auto artifact, GetArtifactAt(row));
     if (artifact.has_value()) {
       const uint64_t blob_bytes = artifact->blob.size();

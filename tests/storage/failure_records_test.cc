@@ -13,8 +13,6 @@
 namespace kiln::storage {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::Field;
 using ::testing::IsEmpty;
 using testing::kInvalid;
 using testing::StatusIs;
@@ -80,6 +78,7 @@ TEST_F(FailureRecordsTest, ListGoesOnWhereThePageBeforeEnded) {
     row = page.next_row;
   } while (!row.empty());
   EXPECT_EQ(listed, put);
+  EXPECT_THAT(store().ListFailures("no row", 10), StatusIs(kInvalid, "row"));
 }
 
 TEST_F(FailureRecordsTest, EndlessTextIsRefused) {
