@@ -136,6 +136,19 @@ class SchedulingTest : public ::testing::Test {
       Thaw();
       return false;
     }));
+    AwaitStillness(workers);
+  }
+
+  // A worker may have sent its result just before it was stopped: waits until
+  // that is read, has led to the next job, and its compile is in the log.
+  void AwaitStillness(size_t running) {
+    uint64_t seen = ~uint64_t{0};
+    ASSERT_TRUE(testing::Eventually([&] {
+      Status();  // answered on the io thread, behind what it has read
+      const uint64_t started = daemon_.CounterValue("compiles_started");
+      return std::exchange(seen, started) == started &&
+             Compiled().size() + running == started;
+    }));
   }
 
   void Thaw() {

@@ -89,6 +89,7 @@ TEST_F(OneWorkerTest, QueuedKeyThatIsAskedForOnScreenComesNext) {
   AskForWarmUp(*client);
   ASSERT_OK(client->Next());
   Freeze(1);
+  Barrier(*client);  // all of it is queued
   const size_t before = Compiled().size();
   // Its last one, again: a draw needs it now.
   ASSERT_TRUE(Ask(*client, {Key(kWarmUp - 1, v1::URGENCY_ON_SCREEN, 5000)}));
