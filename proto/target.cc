@@ -26,6 +26,7 @@ bool IsFamily(std::string_view text) {
 
 absl::StatusOr<TargetSpec> TargetSpec::Parse(std::string_view text) {
   constexpr std::string_view kRadv = "radv:";
+  constexpr std::string_view kFake = "fake:";
   constexpr std::string_view kGpu = "gpu:";
   if (text == "lavapipe") {
     return TargetSpec{Driver::kLavapipe, "", 0};
@@ -33,6 +34,9 @@ absl::StatusOr<TargetSpec> TargetSpec::Parse(std::string_view text) {
   if (text.starts_with(kRadv) && IsFamily(text.substr(kRadv.size()))) {
     return TargetSpec{Driver::kRadvNull, std::string(text.substr(kRadv.size())),
                       0};
+  }
+  if (text.starts_with(kFake) && IsFamily(text.substr(kFake.size()))) {
+    return TargetSpec{Driver::kFake, std::string(text.substr(kFake.size())), 0};
   }
   if (text.starts_with(kGpu)) {
     std::string_view digits = text.substr(kGpu.size());
@@ -56,6 +60,8 @@ std::string TargetSpec::ToString() const {
       return "radv:" + family;
     case Driver::kLavapipe:
       return "lavapipe";
+    case Driver::kFake:
+      return "fake:" + family;
     case Driver::kGpu:
       return fmt::format("gpu:{}", index);
   }

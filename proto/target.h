@@ -20,14 +20,20 @@ namespace kiln {
 //   radv:<family>  Mesa's RADV on null hardware: the real compiler, no GPU
 //   lavapipe       Mesa's software rasteriser
 //   gpu:<index>    the index-th device of the machine that is not a CPU
+//   fake:<name>    none at all: a worker of tests misbehaves as `name` says
 struct TargetSpec {
-  enum class Driver : uint8_t { kRadvNull = 1, kLavapipe = 2, kGpu = 3 };
+  enum class Driver : uint8_t {
+    kRadvNull = 1,
+    kLavapipe = 2,
+    kGpu = 3,
+    kFake = 4,
+  };
 
   Driver driver = Driver::kRadvNull;
-  std::string family;  // kRadvNull only: "vangogh", "navi21", ...
+  std::string family;  // kRadvNull: "vangogh", "navi21", ...; kFake: its name
   uint32_t index = 0;  // kGpu only
 
-  // Errors: InvalidArgument that lists the three forms.
+  // Errors: InvalidArgument that lists the three forms that exist.
   static absl::StatusOr<TargetSpec> Parse(std::string_view text);
 
   std::string ToString() const;

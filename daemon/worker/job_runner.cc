@@ -122,12 +122,9 @@ struct JobRunner::LoadedProgram {
   }
 };
 
-JobRunner::JobRunner(std::unique_ptr<pipeline::Device> device,
-                     std::unique_ptr<pipeline::Device> proof_device,
+JobRunner::JobRunner(std::unique_ptr<Backend> backend,
                      const JobRunnerOptions& options)
-    : options_(options),
-      device_(std::move(device)),
-      proof_device_(std::move(proof_device)) {}
+    : options_(options), backend_(std::move(backend)) {}
 
 JobRunner::~JobRunner() = default;
 
@@ -250,7 +247,7 @@ absl::Status JobRunner::Compile(const worker::v1::Job& job,
   KILN_ASSIGN_OR_RETURN(
       const VariantCode variant,
       MakeVariantCode(
-          loaded.program, loaded.modules, constants, device_->limits(),
+          loaded.program, loaded.modules, constants, backend_->limits(),
           options_.validate ? shaders::Revalidation::kAlways
                             : shaders::Revalidation::kWhereValuesMatter));
   result->set_specialise_us(std::max<uint64_t>(1, MicrosecondsSince(start)));
@@ -285,8 +282,8 @@ absl::StatusOr<Artifact> JobRunner::Build(const pipeline::PipelineInput& input,
   Artifact artifact;
   on_phase("driver");
   KILN_ASSIGN_OR_RETURN(pipeline::CompiledPipeline compiled,
-                        pipeline::CompilePipeline(*device_, input));
-  artifact.target = device_->identity().Id();
+                        backend_->Compile(input));
+  artifact.target = backend_->identity().Id();
   artifact.compile_us = compiled.compile_us;
   artifact.blob = std::move(compiled.blob);
 
@@ -294,15 +291,14 @@ absl::StatusOr<Artifact> JobRunner::Build(const pipeline::PipelineInput& input,
   if (pipeline::IsHeaderOnlyBlob(artifact.blob)) {
     artifact.proof = Proof::kNotProvable;
   } else {
-    KILN_ASSIGN_OR_RETURN(
-        const pipeline::CreatedPipeline created,
-        pipeline::CreateFromBlob(*proof_device_, input, artifact.blob));
-    if (created.feedback == pipeline::HitFeedback::kCompileRequired) {
+    KILN_ASSIGN_OR_RETURN(const pipeline::HitFeedback feedback,
+                          backend_->Prove(input, artifact.blob));
+    if (feedback == pipeline::HitFeedback::kCompileRequired) {
       result->set_proof_refused(true);
       return absl::InternalError(
           "the driver would compile again although it was given its own blob");
     }
-    artifact.proof = created.feedback == pipeline::HitFeedback::kCacheHit
+    artifact.proof = feedback == pipeline::HitFeedback::kCacheHit
                          ? Proof::kProven
                          : Proof::kNotProvable;
   }
@@ -310,15 +306,14 @@ absl::StatusOr<Artifact> JobRunner::Build(const pipeline::PipelineInput& input,
   // Statistics are a service: a driver that fails to give them has still
   // compiled the variant.
   on_phase("statistics");
-  if (auto measured = pipeline::MeasurePipeline(*device_, input);
-      measured.ok()) {
+  if (auto measured = backend_->Measure(input); measured.ok()) {
     artifact.statistics = std::move(measured->statistics);
     artifact.cost = measured->cost;
   } else {
     result->set_device_suspect(true);
   }
   artifact.provenance = fmt::format("{}; {}", shaders::CompilerVersion(),
-                                    device_->identity().device_name);
+                                    backend_->identity().device_name);
   return artifact;
 }
 
@@ -330,14 +325,9 @@ worker::v1::JobResult JobRunner::Run(const worker::v1::Job& job,
     result.set_error_code(static_cast<uint32_t>(status.code()));
     result.set_error(WireText(status));
   }
-  std::vector<std::string> messages = device_->validation_messages();
-  for (std::string& message : proof_device_->validation_messages()) {
-    messages.push_back(std::move(message));
+  for (std::string& message : backend_->TakeValidationMessages()) {
+    result.add_validation_messages(std::move(message));
   }
-  for (size_t i = validation_messages_sent_; i < messages.size(); ++i) {
-    result.add_validation_messages(messages[i]);
-  }
-  validation_messages_sent_ = messages.size();
   return result;
 }
 

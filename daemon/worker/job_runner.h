@@ -15,10 +15,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "daemon/worker/backend.h"
 #include "proto/artifact.h"
 #include "proto/digest.h"
 #include "proto/program.h"
-#include "shaders/pipeline/device.h"
 #include "shaders/pipeline/pipeline.h"
 
 namespace kiln::worker::v1 {
@@ -43,10 +43,8 @@ class JobRunner {
   // Called before each step that could crash or hang.
   using OnPhase = std::function<void(std::string_view phase)>;
 
-  // `device` compiles; `proof_device` is its equal and answers only from blobs.
-  JobRunner(std::unique_ptr<pipeline::Device> device,
-            std::unique_ptr<pipeline::Device> proof_device,
-            const JobRunnerOptions& options = {});
+  explicit JobRunner(std::unique_ptr<Backend> backend,
+                     const JobRunnerOptions& options = {});
   ~JobRunner();
 
   // Keeps a program and the modules that the daemon has of it, which may be of
@@ -61,7 +59,7 @@ class JobRunner {
   worker::v1::JobResult Run(const worker::v1::Job& job,
                             const OnPhase& on_phase);
 
-  const pipeline::Device& device() const { return *device_; }
+  const Backend& backend() const { return *backend_; }
 
  private:
   struct LoadedProgram;
@@ -77,10 +75,8 @@ class JobRunner {
                                  worker::v1::JobResult* result);
 
   JobRunnerOptions options_;
-  std::unique_ptr<pipeline::Device> device_;
-  std::unique_ptr<pipeline::Device> proof_device_;
+  const std::unique_ptr<Backend> backend_;
   std::map<Digest, std::unique_ptr<LoadedProgram>> programs_;
-  size_t validation_messages_sent_ = 0;
 };
 
 }  // namespace kiln::daemon

@@ -253,6 +253,11 @@ absl::Status SelectDriver(const TargetSpec& spec) {
     case TargetSpec::Driver::kLavapipe:
       KILN_RETURN_IF_ERROR(SelectLavapipe());
       break;
+    case TargetSpec::Driver::kFake:
+      return absl::NotFoundError(
+          fmt::format("there is no driver for target {}: only a worker made "
+                      "for tests has it",
+                      spec.ToString()));
     case TargetSpec::Driver::kGpu:
       if (selected.has_value() &&
           selected->driver != TargetSpec::Driver::kGpu) {
