@@ -2,8 +2,7 @@
 #pragma once
 
 // What a worker compiles with: the few things that a job asks of a driver.
-// vulkan_backend.h is the real one; tests have another that fails on demand
-// (tests/support/fake_backend.h).
+// vulkan_backend.h is the real one; a test may have one that fails on demand.
 
 #include <functional>
 #include <memory>
