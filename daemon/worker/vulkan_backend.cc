@@ -18,6 +18,7 @@ class WatchedDevice {
       : device_(std::move(device)) {}
 
   pipeline::Device& operator*() { return *device_; }
+
   const pipeline::Device* operator->() const { return device_.get(); }
 
   void TakeMessages(std::vector<std::string>& out) {
@@ -51,8 +52,9 @@ class VulkanBackend final : public Backend {
 
   absl::StatusOr<pipeline::HitFeedback> Prove(
       const pipeline::PipelineInput& input, ByteView blob) override {
-    KILN_ASSIGN_OR_RETURN(const pipeline::CreatedPipeline created,
-                          pipeline::CreateFromBlob(*proof_device_, input, blob));
+    KILN_ASSIGN_OR_RETURN(
+        const pipeline::CreatedPipeline created,
+        pipeline::CreateFromBlob(*proof_device_, input, blob));
     return created.feedback;
   }
 

@@ -106,9 +106,8 @@ absl::StatusOr<std::unique_ptr<JobRunner>> OpenTarget(
     WarmUpCompiler();
   }
   return std::make_unique<JobRunner>(
-      std::move(backend),
-      JobRunnerOptions{.compiler = !options.no_compiler,
-                       .validate = options.validate});
+      std::move(backend), JobRunnerOptions{.compiler = !options.no_compiler,
+                                           .validate = options.validate});
 }
 
 void SetError(const absl::Status& status, worker::v1::Hello* hello) {
